@@ -1,0 +1,24 @@
+package kernel
+
+// step names a transform of a tile.
+type step uint8
+
+const (
+	stepPatch      step = iota // Bt d B: inputs into points
+	stepCore                   // A dY At: gradients of outputs into points
+	stepWeights                // G g Gt: weights into points
+	stepWeightGrad             // Gt U G: points into gradients of weights
+)
+
+// matrix gives the matrix of a step.
+func (t *tile) matrix(st step) *linear {
+	switch st {
+	case stepPatch:
+		return &t.in
+	case stepCore:
+		return &t.rise
+	case stepWeights:
+		return &t.wgt
+	}
+	return &t.fall
+}
