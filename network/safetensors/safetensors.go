@@ -32,6 +32,8 @@ import (
 	"os"
 	"slices"
 	"sort"
+
+	"kirin/dataset/whole"
 )
 
 // ErrDamaged marks every error that says a file's bytes are not what was
@@ -219,14 +221,8 @@ func Read(path string) (*File, error) {
 	return f, nil
 }
 
-// Write puts data at path so that the file appears whole or not at all:
-// temporary name, fsync, rename, fsync of the folder.
-func Write(path string, data []byte) error {
-	if err := replace(path, data); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
+// Write puts data at path; the file appears whole or not at all.
+func Write(path string, data []byte) error { return whole.WriteFile(path, data) }
 
 // findChecksum returns the place of the 64 digits in the header.
 func findChecksum(head []byte) (int, error) {
