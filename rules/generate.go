@@ -1,0 +1,211 @@
+package rules
+
+// AppendMoves appends the legal moves. Where making a position again is illegal (tori shogi's third_illegal, chu shogi's
+// no_repeat) such moves are left out.
+func (p *Position) AppendMoves(dst []Move) []Move {
+	start := len(dst)
+	dst = p.AppendBoardMoves(dst)
+	if limit := p.v.rule.repetition.limit(); limit > 0 && (limit == 2 && len(p.keys) > 0 || p.repeats > 0) {
+		dst = p.dropRepeats(dst, start, limit)
+	}
+	return dst
+}
+
+// AppendBoardMoves appends the moves that are legal on the board, as AppendMoves does, but without regard to repetition:
+// what perft counts.
+func (p *Position) AppendBoardMoves(dst []Move) []Move {
+	dst, _ = p.generate(dst, false, p.v.rule.mateEnds)
+	return dst
+}
+
+// CountMoves returns the number of moves that AppendBoardMoves appends, without making them.
+func (p *Position) CountMoves() int {
+	_, n := p.generate(nil, true, p.v.rule.mateEnds)
+	return n
+}
+
+// generate appends the moves on the board to dst, or only counts them. With strict, the own king may not be left attacked.
+func (p *Position) generate(dst []Move, count, strict bool) ([]Move, int) {
+	t := &p.v.tables
+	s := p.side
+	own, opp := p.occ[s], p.occ[s.Other()]
+	occ := own.or(opp)
+	mask := t.board.andNot(own)
+	movers := own
+	n := 0
+	var pinned set
+	king := NoSquare
+	if strict && !p.royals[s].empty() {
+		king = p.royals[s].first()
+		pinned = p.st.pinned
+		movers = movers.andNot(p.royals[s])
+		kt := p.kingTargets(king, mask, occ)
+		if count {
+			n += kt.count()
+		} else {
+			for ; !kt.empty(); kt = kt.rest() {
+				dst = append(dst, NewMove(king, kt.first(), false))
+			}
+		}
+		if c := p.st.checkers; !c.empty() {
+			if !c.atMostOne() {
+				return dst, n
+			}
+			mask = p.evasionMask(king, c.first())
+		}
+	}
+	if !p.doubles[s].empty() || p.st.ban != NoSquare {
+		return p.generateLions(dst, count)
+	}
+	for x := movers; !x.empty(); x = x.rest() {
+		from := x.first()
+		pc := p.board[from]
+		to := t.reach(pc, from, occ).and(mask)
+		if pinned.has(from) {
+			to = to.and(t.ray[t.dir[int(king)*t.n+int(from)]&7][king])
+		}
+		if to.empty() {
+			continue
+		}
+		stay, up := to, set{}
+		if t.promote[pc] != NoPiece {
+			stay, up = p.splitPromotion(pc, from, to, opp)
+		}
+		if count {
+			n += stay.count() + up.count()
+			continue
+		}
+		for ; !up.empty(); up = up.rest() {
+			dst = append(dst, NewMove(from, up.first(), true))
+		}
+		for ; !stay.empty(); stay = stay.rest() {
+			dst = append(dst, NewMove(from, stay.first(), false))
+		}
+	}
+	if p.handPieces[s] == 0 {
+		return dst, n
+	}
+	return p.generateDrops(dst, count, n, mask.andNot(opp))
+}
+
+// kingTargets returns the squares among mask to which the king may go.
+func (p *Position) kingTargets(king Square, mask, occ set) set {
+	t := &p.v.tables
+	opp := p.side.Other()
+	out := t.step[int(p.board[king])*t.n+int(king)].and(mask)
+	occ = occ.andNot(single(king))
+	for x := out; !x.empty(); x = x.rest() {
+		if q := x.first(); p.attacked(q, opp, p.occ[opp], occ) {
+			out = out.andNot(single(q))
+		}
+	}
+	return out
+}
+
+// evasionMask returns the squares on which a piece other than the king answers the check by the piece on c.
+func (p *Position) evasionMask(king, c Square) set {
+	t := &p.v.tables
+	m := single(c)
+	pc := p.board[c]
+	if d := t.dir[int(c)*t.n+int(king)]; d != noDir && (t.slides[pc]|t.twos[pc])>>d&1 != 0 {
+		m = m.or(t.between(d, c, king))
+	}
+	return m
+}
+
+// splitPromotion divides the targets of pc on from into those on which it may stay as it is and those on which it may
+// promote; a square can be in both.
+func (p *Position) splitPromotion(pc Piece, from Square, to, opp set) (stay, up set) {
+	t := &p.v.tables
+	zone := t.zone[pc.Side()]
+	inside := zone.has(from)
+	switch p.v.rule.promotion {
+	case promoteZoneAny:
+		up = to
+		if !inside {
+			up = to.and(zone)
+		}
+	case promoteAlways:
+		if inside {
+			return set{}, to
+		}
+		return to.andNot(zone), to.and(zone)
+	case promoteCapture:
+		if inside {
+			up = to.and(opp.or(t.last[pc]))
+		} else {
+			up = to.and(zone)
+		}
+	default:
+		up = p.promotionByMark(pc, from, to)
+	}
+	if p.v.rule.homeReturn && p.st.flags.has(from) {
+		up = up.or(to.and(t.home[pc.Side()]))
+	}
+	return to.andNot(t.must[pc]), up
+}
+
+// generateDrops adds the drops on the squares empty.
+func (p *Position) generateDrops(dst []Move, count bool, n int, empty set) ([]Move, int) {
+	t := &p.v.tables
+	s := p.side
+	if empty.empty() {
+		return dst, n
+	}
+	for _, k := range t.handKinds {
+		if p.hand[s][k&(handSlots-1)] == 0 {
+			continue
+		}
+		pc := MakePiece(k, s)
+		to := empty.andNot(t.dead[pc])
+		if t.class[pc]&classLimited != 0 {
+			to = to.andNot(t.full[p.fullFiles[s]])
+			if k := p.royals[s.Other()]; !k.empty() {
+				// The squares from which the piece would give check.
+				check := to.and(t.step[int(pc^1)*t.n+int(k.first())])
+				if !check.empty() && p.isDropMate(pc, check.first()) {
+					to = to.andNot(check)
+				}
+			}
+		}
+		if count {
+			n += to.count()
+			continue
+		}
+		for ; !to.empty(); to = to.rest() {
+			dst = append(dst, NewDrop(k, to.first()))
+		}
+	}
+	return dst, n
+}
+
+// isDropMate tells whether dropping pc on sq, from where it attacks the enemy king, would mate.
+func (p *Position) isDropMate(pc Piece, sq Square) bool {
+	saved := p.st
+	p.put(pc, sq)
+	p.side ^= 1
+	p.findChecks()
+	_, n := p.generate(nil, true, true)
+	p.side ^= 1
+	p.take(pc, sq)
+	p.st = saved
+	return n == 0
+}
+
+// dropRepeats removes from dst[start:] the moves that would make a position for the limit-th time. Who answers a check is
+// free from that rule where the limit is 3.
+func (p *Position) dropRepeats(dst []Move, start, limit int) []Move {
+	if limit == 3 && p.InCheck() {
+		return dst
+	}
+	out := dst[:start]
+	for _, m := range dst[start:] {
+		p.Do(m)
+		n := p.Occurrences()
+		p.Undo()
+		if n < limit {
+			out = append(out, m)
+		}
+	}
+	return out
+}
