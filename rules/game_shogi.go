@@ -57,7 +57,7 @@ type movement struct {
 	full  bool     // a lion: lion power in all directions, the second step in any
 }
 
-var games = []*game{&shogi, &minishogi}
+var games = []*game{&shogi, &minishogi, &torishogi, &chushogi}
 
 var (
 	kingMove   = movement{step: around}

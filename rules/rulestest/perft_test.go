@@ -6,6 +6,15 @@ import (
 	"kirin/rules"
 )
 
+func load(t testing.TB, name string, settings ...string) *rules.Variant {
+	t.Helper()
+	v, err := rules.Load(name, settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func TestPerftOfTheStartPositions(t *testing.T) {
 	for _, c := range []struct {
 		name, settings string
@@ -14,12 +23,10 @@ func TestPerftOfTheStartPositions(t *testing.T) {
 	}{
 		{"shogi", "default", 4, 719731},
 		{"minishogi", "default", 5, 533203},
+		{"torishogi", "default", 5, 2179749},
+		{"chushogi", "preset=lishogi", 3, 48315},
 	} {
-		v, err := rules.Load(c.name, c.settings)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := Perft(v.Start(), c.depth); got != c.want {
+		if got := Perft(load(t, c.name, c.settings).Start(), c.depth); got != c.want {
 			t.Errorf("%s depth %d: %d, want %d", c.name, c.depth, got, c.want)
 		}
 	}
