@@ -1,0 +1,498 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"kirin/rules"
+)
+
+// Wire constants of a record; see the package comment. Never change one: a new layout gets a new bodyVersion.
+const (
+	frameMagic  = "KGM1"
+	frameHeader = 16
+	bodyVersion = 1
+
+	gameTruncated = 1 << 0 // bit of the body's game flags
+
+	maxPayload = 16 << 20 // bytes of a compressed record
+	maxBody    = 64 << 20 // bytes of an uncompressed one
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Codec turns games into records and back. It holds the compressor and the variants met so far, and is safe for
+// concurrent use.
+type Codec struct {
+	enc *zstd.Encoder
+	dec *zstd.Decoder
+
+	mu       sync.Mutex
+	variants map[string]*rules.Variant
+}
+
+// NewCodec returns a codec.
+func NewCodec() *Codec {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
+	if err != nil {
+		panic("dataset: " + err.Error())
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBody))
+	if err != nil {
+		panic("dataset: " + err.Error())
+	}
+	return &Codec{enc: enc, dec: dec, variants: map[string]*rules.Variant{}}
+}
+
+// Variant returns the game of that name under the rules that [Game].Rules states. Unknown ones wrap [ErrNewer].
+func (c *Codec) Variant(name, settings string) (*rules.Variant, error) {
+	key := name + " " + settings
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v := c.variants[key]; v != nil {
+		return v, nil
+	}
+	v, err := rules.Load(name, strings.Split(settings, ",")...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrNewer, err)
+	}
+	c.variants[key] = v
+	return v, nil
+}
+
+// Encode appends the record of g to dst. It replays the game: an illegal move or target is an error, and so is anything
+// that is not finite.
+func (c *Codec) Encode(dst []byte, g *Game) ([]byte, error) {
+	body, err := c.encodeBody(g)
+	if err != nil {
+		return dst, fmt.Errorf("game %d of %s: %w", g.Number, g.Worker, err)
+	}
+	start := len(dst)
+	dst = append(dst, make([]byte, frameHeader)...)
+	dst = c.enc.EncodeAll(body, dst)
+	head, payload := dst[start:start+frameHeader], dst[start+frameHeader:]
+	if len(payload) > maxPayload || len(body) > maxBody {
+		return dst[:start], fmt.Errorf("game %d of %s: the record of %d bytes is too large", g.Number, g.Worker, len(payload))
+	}
+	copy(head, frameMagic)
+	binary.LittleEndian.PutUint32(head[4:], uint32(len(payload)))
+	binary.LittleEndian.PutUint32(head[8:], crc32.Checksum(payload, castagnoli))
+	binary.LittleEndian.PutUint32(head[12:], crc32.Checksum(head[:12], castagnoli))
+	return dst, nil
+}
+
+// Decode reads exactly one record. The game it returns is legal: every move has been played on a board. What it refuses
+// wraps [ErrDamaged], for an illegal move also [rules.ErrIllegalMove], or [ErrNewer].
+func (c *Codec) Decode(record []byte) (*Game, error) {
+	n, err := frameLength(record)
+	if err != nil {
+		return nil, err
+	}
+	if n != len(record) {
+		return nil, damaged("the record has %d bytes instead of %d", len(record), n)
+	}
+	return c.decodePayload(record[frameHeader:])
+}
+
+// frameLength checks the header at the start of b and returns the length of the record, header included, which b need
+// not hold.
+func frameLength(b []byte) (int, error) {
+	if len(b) < frameHeader {
+		return 0, damaged("%d bytes are too few for a record", len(b))
+	}
+	if string(b[:4]) != frameMagic {
+		return 0, damaged("a record does not start here")
+	}
+	if binary.LittleEndian.Uint32(b[12:]) != crc32.Checksum(b[:12], castagnoli) {
+		return 0, damaged("the checksum of a record's header is wrong")
+	}
+	n := binary.LittleEndian.Uint32(b[4:])
+	if n > maxPayload {
+		return 0, damaged("a record of %d bytes is too large", n)
+	}
+	return frameHeader + int(n), nil
+}
+
+// payloadIntact compares the payload of a whole record with its checksum.
+func payloadIntact(record []byte) bool {
+	return binary.LittleEndian.Uint32(record[8:]) == crc32.Checksum(record[frameHeader:], castagnoli)
+}
+
+func (c *Codec) decodePayload(payload []byte) (*Game, error) {
+	head := zstd.Header{}
+	if err := head.Decode(payload); err != nil || head.HasFCS && head.FrameContentSize > maxBody {
+		return nil, damaged("the record is not compressed as it should be")
+	}
+	body, err := c.dec.DecodeAll(payload, nil)
+	if err != nil {
+		return nil, damaged("the record cannot be decompressed: %v", err)
+	}
+	return c.decodeBody(body)
+}
+
+func (c *Codec) encodeBody(g *Game) ([]byte, error) {
+	if err := g.validate(); err != nil {
+		return nil, err
+	}
+	v, err := c.Variant(g.Variant, g.Rules)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := collectTexts(v, g)
+	if err != nil {
+		return nil, err
+	}
+	b := binary.AppendUvarint(nil, bodyVersion)
+	b = append(b, g.ID[:]...)
+	for _, s := range [...]string{g.Variant, g.Rules, g.Start, g.Outcome.Result.String(), g.Outcome.Reason.String()} {
+		b = appendText(b, s)
+	}
+	flags := uint64(0)
+	if g.Truncated {
+		flags |= gameTruncated
+	}
+	b = binary.AppendUvarint(b, flags)
+	b = binary.LittleEndian.AppendUint64(b, g.Seed)
+	b = binary.AppendVarint(b, g.Number)
+	b = binary.AppendVarint(b, g.Step)
+	for _, s := range [...]string{g.Net, g.Config, g.Version, g.Kernel, g.Worker} {
+		b = appendText(b, s)
+	}
+	b = binary.AppendUvarint(b, uint64(len(texts.list)))
+	for _, s := range texts.list {
+		b = appendText(b, s)
+	}
+	b = binary.AppendUvarint(b, uint64(len(g.Plies)))
+	return appendPlies(b, g.Plies, texts), nil
+}
+
+// appendPlies writes the plies column by column, which compresses better than ply by ply.
+func appendPlies(b []byte, plies []Ply, t *moveTexts) []byte {
+	for i := range plies {
+		b = binary.AppendUvarint(b, uint64(t.moves[i]))
+	}
+	for i := range plies {
+		b = binary.AppendUvarint(b, uint64(plies[i].Flags))
+	}
+	for i := range plies {
+		b = binary.AppendUvarint(b, uint64(plies[i].Visits))
+	}
+	for i := range plies {
+		v := plies[i].Value
+		for _, x := range [...]float32{v.Win, v.Draw, v.Loss} {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		}
+	}
+	for i := range plies {
+		b = binary.AppendUvarint(b, uint64(len(plies[i].Target)))
+	}
+	for _, n := range t.targets {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	for i := range plies {
+		for _, t := range plies[i].Target {
+			b = binary.LittleEndian.AppendUint16(b, t.Weight)
+		}
+	}
+	return b
+}
+
+// moveTexts are the moves of a game as text: the different texts in the order in which they first occur, and for each
+// ply and each entry of each target the number of its text.
+type moveTexts struct {
+	list    []string
+	moves   []uint32
+	targets []uint32
+}
+
+// collectTexts replays g and writes its moves as text.
+func collectTexts(v *rules.Variant, g *Game) (*moveTexts, error) {
+	r, err := newReplayer(v, g.Start)
+	if err != nil {
+		return nil, err
+	}
+	t := &moveTexts{moves: make([]uint32, 0, len(g.Plies))}
+	byText, byMove := map[string]uint32{}, map[rules.Move]uint32{}
+	add := func(m rules.Move) uint32 {
+		if n, ok := byMove[m]; ok {
+			return n
+		}
+		s := r.pos.FormatMove(m)
+		n, ok := byText[s]
+		if !ok {
+			n = uint32(len(t.list))
+			byText[s] = n
+			t.list = append(t.list, s)
+		}
+		if !m.IsPass() { // whose text depends on the squares around
+			byMove[m] = n
+		}
+		return n
+	}
+	for i := range g.Plies {
+		p := &g.Plies[i]
+		if err := r.over(i); err != nil {
+			return nil, err
+		}
+		hint := 0
+		for _, mw := range p.Target {
+			if hint = r.find(mw.Move, hint); hint < 0 {
+				return nil, fmt.Errorf("ply %d: the target holds %s: %w", i+1, describe(r.pos, mw.Move), rules.ErrIllegalMove)
+			}
+			if !r.mark(hint) {
+				return nil, fmt.Errorf("ply %d: the target holds %s twice", i+1, describe(r.pos, mw.Move))
+			}
+			t.targets = append(t.targets, add(mw.Move))
+		}
+		if r.find(p.Move, 0) < 0 {
+			return nil, fmt.Errorf("ply %d: %s: %w", i+1, describe(r.pos, p.Move), rules.ErrIllegalMove)
+		}
+		t.moves = append(t.moves, add(p.Move))
+		r.do(p.Move)
+	}
+	return t, r.finish(g)
+}
+
+// describe names a move that need not make sense on the board.
+func describe(p *rules.Position, m rules.Move) string {
+	v := p.Variant()
+	switch {
+	case m.IsDrop() && int(m.DropKind()) < v.KindCount():
+		return v.Info(m.DropKind()).Letter + "*" + v.SquareString(m.To())
+	case m.IsDrop():
+		return fmt.Sprintf("move %#x", uint32(m))
+	}
+	return v.SquareString(m.From()) + v.SquareString(m.To())
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func (c *Codec) decodeBody(body []byte) (*Game, error) {
+	r := &bodyReader{b: body}
+	if v := r.uvarint(math.MaxUint32); r.err == nil && v != bodyVersion {
+		if v > bodyVersion {
+			return nil, fmt.Errorf("record of version %d: %w", v, ErrNewer)
+		}
+		return nil, damaged("a record of version %d does not exist", v)
+	}
+	g := &Game{}
+	copy(g.ID[:], r.bytes(len(g.ID)))
+	var result, reason string
+	for _, s := range [...]*string{&g.Variant, &g.Rules, &g.Start, &result, &reason} {
+		*s = r.text()
+	}
+	g.Truncated = r.uvarint(gameTruncated) != 0
+	g.Seed = r.uint64()
+	g.Number = r.varint()
+	g.Step = r.varint()
+	for _, s := range [...]*string{&g.Net, &g.Config, &g.Version, &g.Kernel, &g.Worker} {
+		*s = r.text()
+	}
+	texts := make([]string, 0, r.count(len(body), 1))
+	for range cap(texts) {
+		texts = append(texts, r.text())
+	}
+	raw := r.plies(len(texts))
+	if r.err == nil && len(r.b) > 0 {
+		r.err = damaged("%d bytes follow the record", len(r.b))
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	var err error
+	if g.Outcome, err = parseOutcome(result, reason); err != nil {
+		return nil, err
+	}
+	v, err := c.Variant(g.Variant, g.Rules)
+	if err != nil {
+		return nil, err
+	}
+	text := func(i uint32) string { return texts[i] }
+	if err := raw.resolve(v, g, text); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func parseOutcome(result, reason string) (o rules.Outcome, err error) {
+	if o.Result, err = rules.ParseResult(result); err != nil {
+		return o, damaged("%v", err)
+	}
+	if o.Reason, err = rules.ParseReason(reason); err != nil {
+		return o, damaged("%v", err)
+	}
+	return o, nil
+}
+
+// rawPlies are plies whose moves are still numbers of texts.
+type rawPlies struct {
+	plies   []Ply
+	moves   []uint32
+	sizes   []int // of the targets
+	targets []rawTarget
+}
+
+type rawTarget struct {
+	move   uint32
+	weight uint16
+}
+
+// resolve replays the game, fills in the moves that the numbers stand for and checks the whole game.
+func (raw *rawPlies) resolve(v *rules.Variant, g *Game, text func(uint32) string) error {
+	r, err := newReplayer(v, g.Start)
+	if err != nil {
+		return err
+	}
+	all := make([]MoveWeight, len(raw.targets))
+	g.Plies = raw.plies
+	for i := range g.Plies {
+		p := &g.Plies[i]
+		if err := r.over(i); err != nil {
+			return err
+		}
+		n, hint := raw.sizes[i], 0
+		if n > 0 {
+			p.Target = all[:n:n]
+		}
+		for j := range p.Target {
+			if hint, err = r.parse(text(raw.targets[j].move), hint); err != nil {
+				return fmt.Errorf("ply %d: target: %w", i+1, err)
+			}
+			if !r.mark(hint) {
+				return damaged("ply %d: the target holds %q twice", i+1, text(raw.targets[j].move))
+			}
+			p.Target[j] = MoveWeight{r.legal[hint], raw.targets[j].weight}
+		}
+		all, raw.targets = all[n:], raw.targets[n:]
+		k, err := r.parse(text(raw.moves[i]), 0)
+		if err != nil {
+			return fmt.Errorf("ply %d: %w", i+1, err)
+		}
+		p.Move = r.legal[k]
+		r.do(p.Move)
+	}
+	if err := g.validate(); err != nil {
+		return damaged("%v", err)
+	}
+	return r.finish(g)
+}
+
+// bodyReader reads a body from its front; after the first error everything reads as zero.
+type bodyReader struct {
+	b   []byte
+	err error
+}
+
+var errShort = fmt.Errorf("%w: the record ends early", ErrDamaged)
+
+func (r *bodyReader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+	r.b = nil
+}
+
+func (r *bodyReader) bytes(n int) []byte {
+	if len(r.b) < n {
+		r.fail(errShort)
+		return make([]byte, n)
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *bodyReader) uint64() uint64 { return binary.LittleEndian.Uint64(r.bytes(8)) }
+
+func (r *bodyReader) uvarint(limit uint64) uint64 {
+	x, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.fail(errShort)
+		return 0
+	}
+	r.b = r.b[n:]
+	if x > limit {
+		r.fail(damaged("the number %d is out of range", x))
+		return 0
+	}
+	return x
+}
+
+func (r *bodyReader) varint() int64 {
+	x, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.fail(errShort)
+		return 0
+	}
+	r.b = r.b[n:]
+	return x
+}
+
+// count reads a number of things that take at least size bytes each.
+func (r *bodyReader) count(limit, size int) int {
+	n := int(r.uvarint(uint64(limit)))
+	if n*size > len(r.b) {
+		r.fail(errShort)
+		return 0
+	}
+	return n
+}
+
+func (r *bodyReader) text() string {
+	n := int(r.uvarint(maxText))
+	if n > len(r.b) {
+		r.fail(errShort)
+		return ""
+	}
+	return string(r.bytes(n))
+}
+
+func (r *bodyReader) plies(texts int) *rawPlies {
+	const least = 1 + 1 + 1 + 12 + 1 // bytes of the smallest ply
+	n := r.count(maxPlies, least)
+	if n > 0 && texts == 0 {
+		r.fail(damaged("plies without moves"))
+	}
+	raw := &rawPlies{plies: make([]Ply, n), moves: make([]uint32, n), sizes: make([]int, n)}
+	limit := uint64(max(texts-1, 0))
+	for i := range n {
+		raw.moves[i] = uint32(r.uvarint(limit))
+	}
+	for i := range n {
+		raw.plies[i].Flags = Flags(r.uvarint(math.MaxUint16))
+	}
+	for i := range n {
+		raw.plies[i].Visits = uint32(r.uvarint(math.MaxUint32))
+	}
+	for i := range n {
+		v := &raw.plies[i].Value
+		for _, x := range [...]*float32{&v.Win, &v.Draw, &v.Loss} {
+			*x = math.Float32frombits(binary.LittleEndian.Uint32(r.bytes(4)))
+		}
+	}
+	total := 0
+	for i := range n {
+		raw.sizes[i] = int(r.uvarint(maxTarget))
+		total += raw.sizes[i]
+	}
+	if total*3 > len(r.b) {
+		r.fail(errShort)
+		return raw
+	}
+	raw.targets = make([]rawTarget, total)
+	for i := range total {
+		raw.targets[i].move = uint32(r.uvarint(limit))
+	}
+	for i := range total {
+		raw.targets[i].weight = binary.LittleEndian.Uint16(r.bytes(2))
+	}
+	return raw
+}

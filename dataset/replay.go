@@ -1,0 +1,136 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+
+	"kirin/rules"
+)
+
+// replayer walks a game's moves on a board and turns their text into moves. Not for concurrent use.
+type replayer struct {
+	v     *rules.Variant
+	pos   *rules.Position
+	legal []rules.Move // of pos
+	seen  []uint32     // by index of a legal move: the ply at which it was marked last
+	ply   uint32
+	texts map[string][2]rules.Move
+}
+
+func newReplayer(v *rules.Variant, start string) (*replayer, error) {
+	pos, err := v.ParseSFEN(start)
+	if err != nil {
+		return nil, damaged("start position: %v", err)
+	}
+	return &replayer{v: v, pos: pos, legal: pos.AppendMoves(nil), ply: 1, texts: map[string][2]rules.Move{}}, nil
+}
+
+// over tells how the game has ended on the board before ply i, if it has.
+func (r *replayer) over(i int) error {
+	if out := r.pos.Outcome(len(r.legal)); out.Result != rules.Ongoing {
+		return damaged("ply %d follows the game's end (%v)", i+1, out)
+	}
+	return nil
+}
+
+// finish compares the result that the game states with the board.
+func (r *replayer) finish(g *Game) error {
+	return checkOutcome(g, r.pos.Outcome(len(r.legal)))
+}
+
+// do plays a legal move.
+func (r *replayer) do(m rules.Move) {
+	r.pos.Do(m)
+	r.legal = r.pos.AppendMoves(r.legal[:0])
+	r.ply++
+}
+
+// mark notes that the target of this position holds legal move i; false if it held it before.
+func (r *replayer) mark(i int) bool {
+	if n := len(r.legal) - len(r.seen); n > 0 {
+		r.seen = append(r.seen, make([]uint32, n)...)
+	}
+	if r.seen[i] == r.ply {
+		return false
+	}
+	r.seen[i] = r.ply
+	return true
+}
+
+// find returns the index of m among the legal moves, or -1. hint is the index to try first: moves that come in the order
+// of the legal moves are found at once.
+func (r *replayer) find(m rules.Move, hint int) int {
+	n := len(r.legal)
+	for i := range n {
+		j := hint + i
+		if j >= n {
+			j -= n
+		}
+		if r.legal[j] == m {
+			return j
+		}
+	}
+	return -1
+}
+
+// parse returns the index among the legal moves of the move written as text.
+func (r *replayer) parse(text string, hint int) (int, error) {
+	pair, ok := r.texts[text]
+	if !ok {
+		pair = readMove(r.v, text)
+		r.texts[text] = pair
+	}
+	for _, m := range pair {
+		if m == rules.NoMove {
+			continue
+		}
+		if i := r.find(m, hint); i >= 0 {
+			return i, nil
+		}
+	}
+	return -1, fmt.Errorf("%w: %q: %w", ErrDamaged, text, rules.ErrIllegalMove)
+}
+
+// readMove reads a move in USI without looking at a board. Three squares of which the middle one turns out to hold
+// nothing to capture mean the plain move between the outer ones (or a pass), hence the second answer.
+func readMove(v *rules.Variant, text string) (pair [2]rules.Move) {
+	if letter, to, ok := strings.Cut(text, "*"); ok {
+		sq, err := v.ParseSquare(to)
+		if err != nil {
+			return pair
+		}
+		for _, k := range v.HandKinds() {
+			if v.Info(k).Letter == letter {
+				pair[0] = rules.NewDrop(k, sq)
+			}
+		}
+		return pair
+	}
+	plain, promote := strings.CutSuffix(text, "+")
+	var squares [3]rules.Square
+	n := 0
+	for plain != "" {
+		end := 1 + strings.IndexFunc(plain, func(c rune) bool { return c < '0' || c > '9' })
+		if end == 0 || n == len(squares) {
+			return pair
+		}
+		sq, err := v.ParseSquare(plain[:end])
+		if err != nil {
+			return pair
+		}
+		squares[n] = sq
+		n++
+		plain = plain[end:]
+	}
+	switch n {
+	case 2:
+		pair[0] = rules.NewMove(squares[0], squares[1], promote)
+	case 3:
+		pair[0] = rules.NewDouble(squares[0], squares[1], squares[2])
+		pair[1] = rules.NewMove(squares[0], squares[2], promote)
+		if promote {
+			pair[0] = rules.NoMove
+		}
+	}
+	return pair
+}
