@@ -43,9 +43,7 @@ func (p *Position) generate(dst []Move, count, strict bool) ([]Move, int) {
 		if count {
 			n += kt.count()
 		} else {
-			for ; !kt.empty(); kt = kt.rest() {
-				dst = append(dst, NewMove(king, kt.first(), false))
-			}
+			dst = appendMoves(dst, king, kt, set{})
 		}
 		if c := p.st.checkers; !c.empty() {
 			if !c.atMostOne() {
@@ -75,17 +73,23 @@ func (p *Position) generate(dst []Move, count, strict bool) ([]Move, int) {
 			n += stay.count() + up.count()
 			continue
 		}
-		for ; !up.empty(); up = up.rest() {
-			dst = append(dst, NewMove(from, up.first(), true))
-		}
-		for ; !stay.empty(); stay = stay.rest() {
-			dst = append(dst, NewMove(from, stay.first(), false))
-		}
+		dst = appendMoves(dst, from, stay, up)
 	}
 	if p.handPieces[s] == 0 {
 		return dst, n
 	}
 	return p.generateDrops(dst, count, n, mask.andNot(opp))
+}
+
+// appendMoves appends the moves of the piece on from that stays as it is and that promotes.
+func appendMoves(dst []Move, from Square, stay, up set) []Move {
+	for ; !up.empty(); up = up.rest() {
+		dst = append(dst, NewMove(from, up.first(), true))
+	}
+	for ; !stay.empty(); stay = stay.rest() {
+		dst = append(dst, NewMove(from, stay.first(), false))
+	}
+	return dst
 }
 
 // kingTargets returns the squares among mask to which the king may go.

@@ -7,6 +7,10 @@ import "math/bits"
 
 // generateLions is generate for positions in which the side to move has a piece with lion power or may be barred from taking
 // a lion. Royals may be left attacked.
+//
+// Moves with the same result are made once, for the piece that comes first from the owner's front: there is one pass,
+// whoever passes, and one capture without moving for each piece that can be so taken (two if it is a lion that both a lion
+// and a non-lion can take, since only the latter sets the ban square).
 func (p *Position) generateLions(dst []Move, count bool) ([]Move, int) {
 	t := &p.v.tables
 	s := p.side
@@ -14,15 +18,24 @@ func (p *Position) generateLions(dst []Move, count bool) ([]Move, int) {
 	occ := own.or(opp)
 	mask := t.board.andNot(own)
 	n := 0
-	for x := own; !x.empty(); x = x.rest() {
+	done := lionDone{}
+	for x := p.doubles[s]; !x.empty(); {
+		from := x.first()
+		if s == Gote {
+			from = x.last()
+		}
+		x = x.andNot(single(from))
+		var k int
+		if t.class[p.board[from]]&classLion != 0 {
+			dst, k = p.lionMoves(dst, count, from, &done)
+		} else {
+			dst, k = p.falconDoubles(dst, count, from, &done)
+		}
+		n += k
+	}
+	for x := own.andNot(p.lions[s]); !x.empty(); x = x.rest() {
 		from := x.first()
 		pc := p.board[from]
-		if t.class[pc]&classLion != 0 {
-			var k int
-			dst, k = p.lionMoves(dst, count, from)
-			n += k
-			continue
-		}
 		to := t.reach(pc, from, occ).and(mask)
 		if p.st.ban != NoSquare {
 			for y := to.and(p.lions[s.Other()]); !y.empty(); y = y.rest() {
@@ -38,26 +51,32 @@ func (p *Position) generateLions(dst []Move, count bool) ([]Move, int) {
 		if count {
 			n += stay.count() + up.count()
 		} else {
-			for ; !up.empty(); up = up.rest() {
-				dst = append(dst, NewMove(from, up.first(), true))
-			}
-			for ; !stay.empty(); stay = stay.rest() {
-				dst = append(dst, NewMove(from, stay.first(), false))
-			}
-		}
-		if t.lions[pc] != 0 {
-			var k int
-			dst, k = p.falconDoubles(dst, count, from)
-			n += k
+			dst = appendMoves(dst, from, stay, up)
 		}
 	}
 	return dst, n
 }
 
+// lionDone keeps which results have been made already.
+type lionDone struct {
+	pass bool
+	igui [2]set // taken without moving: by a piece that sets the ban square, by another
+}
+
+// firstIgui tells whether taking the piece on via without moving, by a lion or another piece, is a new result.
+func (p *Position) firstIgui(done *lionDone, via Square, byLion bool) bool {
+	i := 1
+	if !byLion && p.v.class[p.board[via]]&classLion != 0 && p.v.rule.senjishi != senjishiNone {
+		i = 0
+	}
+	first := !done.igui[i].has(via)
+	done.igui[i] = done.igui[i].or(single(via))
+	return first
+}
+
 // lionMoves adds the moves of the lion on from.
-func (p *Position) lionMoves(dst []Move, count bool, from Square) ([]Move, int) {
+func (p *Position) lionMoves(dst []Move, count bool, from Square, done *lionDone) ([]Move, int) {
 	t := &p.v.tables
-	r := &p.v.rule
 	s := p.side
 	own, opp := p.occ[s], p.occ[s.Other()]
 	mask := t.board.andNot(own)
@@ -65,7 +84,7 @@ func (p *Position) lionMoves(dst []Move, count bool, from Square) ([]Move, int) 
 	n := 0
 
 	to := t.ring1[from].or(t.ring2[from]).and(mask)
-	if r.pawnsBlock {
+	if p.v.rule.pawnsBlock {
 		for x := to.and(t.ring2[from]); !x.empty(); x = x.rest() {
 			if q := x.first(); !p.leapFree(from, q) {
 				to = to.andNot(single(q))
@@ -80,20 +99,21 @@ func (p *Position) lionMoves(dst []Move, count bool, from Square) ([]Move, int) 
 	if count {
 		n += to.count()
 	} else {
-		for ; !to.empty(); to = to.rest() {
-			dst = append(dst, NewMove(from, to.first(), false))
-		}
+		dst = appendMoves(dst, from, to, set{})
 	}
 	for x := t.ring1[from].and(opp); !x.empty(); x = x.rest() {
 		via := x.first()
 		if enemyLions.has(via) && p.lionProtected(from, via, NoSquare) {
 			continue
 		}
-		to := t.ring1[via].and(mask).or(single(from))
+		to := t.ring1[via].and(mask)
 		for y := to.and(enemyLions); !y.empty(); y = y.rest() {
 			if q := y.first(); p.lionProtected(from, q, via) {
 				to = to.andNot(single(q))
 			}
+		}
+		if p.firstIgui(done, via, true) {
+			to = to.or(single(from))
 		}
 		if count {
 			n += to.count()
@@ -103,7 +123,8 @@ func (p *Position) lionMoves(dst []Move, count bool, from Square) ([]Move, int) 
 			dst = append(dst, NewDouble(from, via, to.first()))
 		}
 	}
-	if !t.ring1[from].andNot(own.or(opp)).empty() {
+	if !done.pass && !t.ring1[from].andNot(own.or(opp)).empty() {
+		done.pass = true
 		n++
 		if !count {
 			dst = append(dst, NewPass(from))
@@ -113,30 +134,23 @@ func (p *Position) lionMoves(dst []Move, count bool, from Square) ([]Move, int) 
 }
 
 // falconDoubles adds the double moves and the pass of the falcon or eagle on from; its single moves are in reach.
-func (p *Position) falconDoubles(dst []Move, count bool, from Square) ([]Move, int) {
+func (p *Position) falconDoubles(dst []Move, count bool, from Square, done *lionDone) ([]Move, int) {
 	t := &p.v.tables
 	s := p.side
 	own, opp := p.occ[s], p.occ[s.Other()]
 	enemyLions := p.lions[s.Other()]
-	pc := p.board[from]
 	n := 0
-	pass := false
-	for m := t.lions[pc]; m != 0; m &= m - 1 {
+	for m := t.lions[p.board[from]]; m != 0; m &= m - 1 {
 		d := bits.TrailingZeros8(uint8(m))
 		via := t.next[d][from]
-		if via == NoSquare || own.has(via) {
+		if via == NoSquare || !opp.has(via) || p.v.rule.banMid && enemyLions.has(via) && p.lionBarred(from, via, NoSquare) {
 			continue
 		}
-		if !opp.has(via) {
-			pass = true
-			continue
-		}
-		if p.v.rule.banMid && enemyLions.has(via) && p.lionBarred(from, via, NoSquare) {
-			continue
-		}
-		n++
-		if !count {
-			dst = append(dst, NewDouble(from, via, from))
+		if p.firstIgui(done, via, false) {
+			n++
+			if !count {
+				dst = append(dst, NewDouble(from, via, from))
+			}
 		}
 		to := t.next[d][via]
 		if to == NoSquare || own.has(to) || enemyLions.has(to) && p.lionBarred(from, to, via) {
@@ -147,13 +161,57 @@ func (p *Position) falconDoubles(dst []Move, count bool, from Square) ([]Move, i
 			dst = append(dst, NewDouble(from, via, to))
 		}
 	}
-	if pass && (p.v.rule.eaglePass || t.lions[pc]&(t.lions[pc]-1) == 0) {
+	if !done.pass && p.falconPasses(from) {
+		done.pass = true
 		n++
 		if !count {
 			dst = append(dst, NewPass(from))
 		}
 	}
 	return dst, n
+}
+
+// falconPasses tells whether the falcon or eagle on from can pass: an eagle only if the rules let it.
+func (p *Position) falconPasses(from Square) bool {
+	t := &p.v.tables
+	m := t.lions[p.board[from]]
+	if m&(m-1) != 0 && !p.v.rule.eaglePass {
+		return false
+	}
+	for ; m != 0; m &= m - 1 {
+		if q := t.next[bits.TrailingZeros8(uint8(m))&7][from]; q != NoSquare && p.board[q] == NoPiece {
+			return true
+		}
+	}
+	return false
+}
+
+// staysLegally tells whether the piece of m, a pass or a capture without moving with the power for it, may make it itself.
+func (p *Position) staysLegally(m Move) bool {
+	from, via := m.From(), m.Via()
+	lion := p.v.class[p.board[from]]&classLion != 0
+	switch {
+	case m.IsPass():
+		return lion || p.falconPasses(from)
+	case !p.lions[p.side.Other()].has(via):
+		return true
+	case lion:
+		return !p.lionProtected(from, via, NoSquare)
+	}
+	return !p.v.rule.banMid || !p.lionBarred(from, via, NoSquare)
+}
+
+// sameResult returns the move among moves, the legal ones, that has the result of m, a pass or a capture without moving of
+// another piece; NoMove if there is none.
+func (p *Position) sameResult(m Move, moves []Move) Move {
+	lion := func(m Move) bool { return p.v.class[p.board[m.From()]]&classLion != 0 }
+	ban := p.v.rule.senjishi != senjishiNone && m.IsDouble() && p.v.class[p.board[m.Via()]]&classLion != 0
+	for _, c := range moves {
+		if c.From() == c.To() && c.Via() == m.Via() && (!ban || lion(c) == lion(m)) {
+			return c
+		}
+	}
+	return NoMove
 }
 
 // lionBarred tells whether the piece on from, no lion, may not take the lion on x because a lion of its side has just been

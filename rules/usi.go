@@ -73,10 +73,15 @@ func (p *Position) ParseMove(s string) (Move, error) {
 	}
 	var buf [640]Move
 	moves := p.AppendMoves(buf[:0])
-	if !slices.Contains(moves, m) {
-		return NoMove, fmt.Errorf("%w %s: %s", ErrIllegalMove, s, p.explain(m))
+	if slices.Contains(moves, m) {
+		return m, nil
 	}
-	return m, nil
+	if m.From() == m.To() && p.staysLegally(m) {
+		if c := p.sameResult(m, moves); c != NoMove {
+			return c, nil
+		}
+	}
+	return NoMove, fmt.Errorf("%w %s: %s", ErrIllegalMove, s, p.explain(m))
 }
 
 func (p *Position) readMove(s string) (Move, error) {
