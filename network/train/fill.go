@@ -1,0 +1,104 @@
+package train
+
+import (
+	"fmt"
+
+	"kirin/dataset"
+	"kirin/rules"
+)
+
+// filler is the memory that one goroutine needs to fill a batch.
+type filler struct {
+	pos   *rules.Position
+	moves []rules.Move
+}
+
+func newFillers(v *rules.Variant, n int) []filler {
+	f := make([]filler, n)
+	for i := range f {
+		f[i] = filler{v.Start(), make([]rules.Move, 0, v.MaxMoves())}
+	}
+	return f
+}
+
+// Fill makes the batch of the next step from samples of the trainer's game, at
+// most BatchSize of them: it replays and encodes each one. The work is spread
+// over the cores; what is filled does not depend on how.
+//
+// The value target is the game's result, blended with the search's root value
+// (Options.ValueBlend). Where the game was cut short, value and plies left are
+// masked.
+func (t *Trainer) Fill(samples []dataset.Sample) error {
+	if len(samples) < 1 || len(samples) > t.options.BatchSize {
+		return fmt.Errorf("train: %d samples for a batch of %d", len(samples), t.options.BatchSize)
+	}
+	b := t.batch
+	b.N = len(samples)
+	total := int32(0)
+	mirror := make([]bool, b.N)
+	reflect := t.options.Mirror && t.encoder.Symmetric()
+	for i, s := range samples {
+		b.Offsets[i] = total
+		total += int32(s.LegalMoves())
+		mirror[i] = reflect && t.random.Uint32()&1 == 1
+	}
+	b.Offsets[b.N] = total
+	if cap(b.Index) < int(total) {
+		b.Index, b.Target = make([]int32, total+total/4), make([]float32, total+total/4)
+	}
+	b.Index, b.Target = b.Index[:total], b.Target[:total]
+	faults := make([]error, b.N)
+	fillers := make(chan *filler, len(t.fillers))
+	for i := range t.fillers {
+		fillers <- &t.fillers[i]
+	}
+	t.graph.all(b.N, func(i int, _ []float32) {
+		f := <-fillers
+		faults[i] = t.fill(i, samples[i], mirror[i], f)
+		fillers <- f
+	})
+	for i, err := range faults {
+		if err != nil {
+			return fmt.Errorf("train: sample %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// fill writes sample s as number i of the batch.
+func (t *Trainer) fill(i int, s dataset.Sample, mirror bool, f *filler) error {
+	b, e := t.batch, t.encoder
+	s.Replay(f.pos)
+	if v := f.pos.Variant(); v.Name() != t.meta.Variant {
+		return fmt.Errorf("ply %d of a game of %s, but the net plays %s", s.Ply, v.Name(), t.meta.Variant)
+	}
+	f.moves = f.pos.AppendMoves(f.moves[:0])
+	index := b.Index[b.Offsets[i]:b.Offsets[i+1]]
+	if len(f.moves) != len(index) {
+		return fmt.Errorf("ply %d has %d legal moves, but the record says %d", s.Ply, len(f.moves), len(index))
+	}
+	planes := b.Planes[i*e.Size() : (i+1)*e.Size()]
+	if mirror {
+		e.EncodeMirror(f.pos, planes)
+		for j, m := range f.moves {
+			index[j] = int32(e.IndexMirror(f.pos, m))
+		}
+	} else {
+		e.Encode(f.pos, planes)
+		for j, m := range f.moves {
+			index[j] = int32(e.Index(f.pos, m))
+		}
+	}
+	s.Target(b.Target[b.Offsets[i]:b.Offsets[i+1]])
+	b.Weight[i] = 1
+	b.ValueWeight[i] = s.ValueWeight()
+	b.PliesWeight[i] = s.ValueWeight()
+	b.PliesLeft[i] = float32(s.PliesLeft())
+	value := s.Outcome()
+	if root, ok := s.RootValue(); ok {
+		x := float32(t.options.ValueBlend)
+		value = rules.Value{Win: (1-x)*value.Win + x*root.Win, Draw: (1-x)*value.Draw + x*root.Draw, Loss: (1-x)*value.Loss + x*root.Loss}
+	}
+	b.WDL[3*i], b.WDL[3*i+1], b.WDL[3*i+2] = value.Win, value.Draw, value.Loss
+	return nil
+}
