@@ -42,12 +42,12 @@ func newConv3x3(b Board, cin, cout int, t *tile) *Conv3x3 {
 		for q := 0; q < b.W; q += t.m {
 			p := spot{row: r, col: q, rows: min(t.m, b.H-r), cols: min(t.m, b.W-q)}
 			for i := range t.n * t.n {
-				p.patch = append(p.patch, b.pixel(r+i/t.n, q+i%t.n)*int32(cin))
+				p.patch = append(p.patch, b.pixel(r+i%t.n, q+i/t.n)*int32(cin))
 			}
 			for i := range t.m * t.m {
 				px := int32(0)
-				if i/t.m < p.rows && i%t.m < p.cols {
-					px = b.pixel(r+1+i/t.m, q+1+i%t.m) * int32(cout)
+				if i%t.m < p.rows && i/t.m < p.cols {
+					px = b.pixel(r+1+i%t.m, q+1+i/t.m) * int32(cout)
 				}
 				p.core = append(p.core, px)
 			}

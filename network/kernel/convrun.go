@@ -9,7 +9,7 @@ func (c *Conv3x3) planeLen(images, channels int) int {
 }
 
 // tmpLen is the room a transform needs for half-done points.
-const tmpLen = 64 * Lane
+const tmpLen = maxPoints * Lane
 
 // ScratchLen is the number of floats Conv needs as scratch memory, whatever the number of images.
 func (c *Conv3x3) ScratchLen() int {

@@ -64,7 +64,7 @@ func plainStore(g *gemmArgs, s *[4]float32, p, r, j int) {
 		if g.acc != nil {
 			v += g.acc[at+i]
 		}
-		if g.relu != 0 && !(v > 0) {
+		if g.relu != 0 && v < 0 {
 			v = 0
 		}
 		g.c[at+i] = v
@@ -86,8 +86,8 @@ func (l *linear) times(dst, src []float32) {
 
 // sandwich is l S lt for one channel: src [cols][cols] gives dst [rows][rows]. Columns first.
 func (l *linear) sandwich(dst, src []float32) {
-	var half [64]float32
-	var col, res [8]float32
+	var half [maxPoints]float32
+	var col, res [maxSide]float32
 	for j := range l.cols {
 		for i := range l.cols {
 			col[i] = src[i*l.cols+j]
@@ -105,10 +105,12 @@ func (l *linear) sandwich(dst, src []float32) {
 // plainScatter is the twin of scatter: it reads the points of a patch through a table of offsets and writes the
 // transformed points one plane apart.
 func plainScatter(l *linear, t *tileArgs) {
-	var p, q [64]float32
+	var p, q [maxPoints]float32
 	for c := range t.lanes * Lane {
-		for i := range l.cols * l.cols {
-			p[i] = t.src[int(t.table[i])+c]
+		for i := range l.cols {
+			for j := range l.cols {
+				p[i*l.cols+j] = t.src[int(t.table[j*l.cols+i])+c]
+			}
 		}
 		l.sandwich(q[:], p[:])
 		for i := range l.rows * l.rows {
@@ -119,7 +121,7 @@ func plainScatter(l *linear, t *tileArgs) {
 
 // plainPlanes is the twin of planes: it reads points that are one plane apart and writes points one plane apart.
 func plainPlanes(l *linear, t *tileArgs) {
-	var p, q [64]float32
+	var p, q [maxPoints]float32
 	for c := range t.lanes * Lane {
 		for i := range l.cols * l.cols {
 			p[i] = t.src[i*t.srcPlane+c]
@@ -134,7 +136,7 @@ func plainPlanes(l *linear, t *tileArgs) {
 // plainGather is the twin of gather: it reads points one plane apart and writes the outputs of a tile into the
 // image, as far as the board reaches, with bias, residual, ReLU and mask.
 func plainGather(l *linear, t *tileArgs) {
-	var p, q [64]float32
+	var p, q [maxPoints]float32
 	for c := range t.lanes * Lane {
 		for i := range l.cols * l.cols {
 			p[i] = t.src[i*t.srcPlane+c]
@@ -150,7 +152,7 @@ func plainGather(l *linear, t *tileArgs) {
 				if t.res != nil {
 					v += t.res[at]
 				}
-				if t.relu != 0 && !(v > 0) {
+				if t.relu != 0 && v < 0 {
 					v = 0
 				}
 				if t.mask != nil && !(t.mask[at] > 0) {
@@ -160,4 +162,24 @@ func plainGather(l *linear, t *tileArgs) {
 			}
 		}
 	}
+}
+
+// plainPeak does n times eight multiplications and additions and returns the number of operations.
+func plainPeak(n int) int {
+	var a [8]float32
+	x := float32(n & 1)
+	for range n {
+		a[0] += float32(x * x)
+		a[1] += float32(x * x)
+		a[2] += float32(x * x)
+		a[3] += float32(x * x)
+		a[4] += float32(x * x)
+		a[5] += float32(x * x)
+		a[6] += float32(x * x)
+		a[7] += float32(x * x)
+	}
+	if a[0] != a[7] {
+		return 0
+	}
+	return n * 16
 }
