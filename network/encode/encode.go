@@ -43,9 +43,12 @@ import (
 const Name = "planes-1"
 
 const (
-	thermometer = 2  // planes "at least 1 in hand", "at least 2 in hand"
-	pliesRange  = 64 // plies before the limit from which on the input shows it
-	checkRange  = 8  // checks in a row at which that input is 1
+	// PliesRange is how many plies before the limit the input begins to show it.
+	PliesRange = 64
+	// CheckRange is the number of checks in a row at which that input is 1.
+	CheckRange = 8
+	// thermometer is the number of planes "at least n in hand" of a kind.
+	thermometer = 2
 )
 
 // Encoder encodes positions of one variant.
@@ -145,9 +148,9 @@ func (e *Encoder) namePlanes() {
 		"position occurred twice before",
 		"mover is in check",
 		"mover moved first in the game",
-		fmt.Sprintf("mover's last checks in a row / %d, at most 1", checkRange),
-		fmt.Sprintf("enemy's last checks in a row / %d, at most 1", checkRange),
-		fmt.Sprintf("plies left to the limit / %d, at most 1", pliesRange),
+		fmt.Sprintf("mover's last checks in a row / %d, at most 1", CheckRange),
+		fmt.Sprintf("enemy's last checks in a row / %d, at most 1", CheckRange),
+		fmt.Sprintf("plies left to the limit / %d, at most 1", PliesRange),
 		"one")
 	e.planes = len(e.names)
 }
@@ -233,11 +236,11 @@ func (e *Encoder) encodeGlobal(p *rules.Position, dst []float32, mirror bool) {
 	flag(times > 2)
 	flag(p.InCheck())
 	flag(side == p.FirstPlayer())
-	dst[i] = share(p.CheckRun(side), checkRange)
-	dst[i+1] = share(p.CheckRun(side.Other()), checkRange)
+	dst[i] = share(p.CheckRun(side), CheckRange)
+	dst[i+1] = share(p.CheckRun(side.Other()), CheckRange)
 	dst[i+2] = 1
 	if limit := e.v.MaxPlies(); limit > 0 {
-		dst[i+2] = share(limit-p.Ply(), pliesRange)
+		dst[i+2] = share(limit-p.Ply(), PliesRange)
 	}
 	dst[i+3] = 1
 }

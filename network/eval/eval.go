@@ -1,0 +1,203 @@
+// Package eval asks a net about positions in batches.
+//
+// An [Evaluator] encodes each position when it is added, and runs the net over
+// all of them when it is flushed:
+//
+//	e := eval.New(net, 64)
+//	e.Add(p, moves, logits, &value)   // p and moves may change afterwards
+//	err := e.Flush()                  // logits and value are filled now
+//
+// What a position is answered depends on the position alone: not on the others
+// in the batch, and not on the cache of recent answers that each Evaluator
+// keeps, since a net gives a position the same bits every time. The cache pays
+// because a search that does not keep its tree meets much of it again after the
+// move.
+//
+// An Evaluator is used by one goroutine. Nothing is allocated once its memory
+// has grown to the largest position and batch.
+package eval
+
+import (
+	"fmt"
+	"math"
+
+	"kirin/network"
+	"kirin/network/encode"
+	"kirin/rules"
+)
+
+// CacheSize is the number of answers that an Evaluator remembers.
+const CacheSize = 1 << cacheBits
+
+const cacheBits = 13
+
+// Evaluator batches positions for a net.
+type Evaluator struct {
+	net     *network.Net
+	scratch *network.Scratch
+	enc     *encode.Encoder
+	request network.Request
+	waiting []waiting
+	cache   []answer
+	fault   error
+
+	evaluated, hits uint64
+}
+
+// waiting is a position without an answer yet.
+type waiting struct {
+	logits []float32
+	value  *rules.Value
+	key    uint64
+}
+
+// answer is what the net said about a position.
+type answer struct {
+	key    uint64 // 0: none
+	value  rules.Value
+	logits []float32
+}
+
+// New returns an evaluator that runs batches of at most maxBatch positions.
+func New(net *network.Net, maxBatch int) *Evaluator {
+	n := max(1, maxBatch)
+	e := &Evaluator{cache: make([]answer, CacheSize), waiting: make([]waiting, 0, n)}
+	e.request.Offsets = make([]int32, n+1)
+	e.request.Values = make([]rules.Value, n)
+	e.SetNet(net)
+	return e
+}
+
+// SetNet changes the net for all positions added from now on. It must not be
+// called between Add and Flush. The cache is emptied.
+func (e *Evaluator) SetNet(net *network.Net) {
+	if e.net == net {
+		return
+	}
+	if e.net == nil || e.net.Form() != net.Form() {
+		e.scratch = network.NewScratch(net)
+		e.enc = nil
+	}
+	e.net = net
+	for i := range e.cache {
+		e.cache[i].key = 0
+	}
+}
+
+// Net returns the net that answers.
+func (e *Evaluator) Net() *network.Net { return e.net }
+
+// Evaluated returns how many positions the net has answered, those from the
+// cache not counted.
+func (e *Evaluator) Evaluated() uint64 { return e.evaluated }
+
+// Hits returns how many positions the cache has answered.
+func (e *Evaluator) Hits() uint64 { return e.hits }
+
+// Add registers one position and its legal moves, which are read before it
+// returns. logits, one for each move in the same order, and v are written by
+// the end of the next Flush.
+func (e *Evaluator) Add(p *rules.Position, moves []rules.Move, logits []float32, v *rules.Value) {
+	if !e.fits(p) {
+		return
+	}
+	key := cacheKey(p, moves)
+	if a := e.slot(key); a.key == key && len(a.logits) == len(moves) {
+		copy(logits, a.logits)
+		*v = a.value
+		e.hits++
+		return
+	}
+	if len(e.waiting) == cap(e.waiting) {
+		e.run()
+	}
+	r := &e.request
+	at := len(e.waiting) * e.enc.Size()
+	e.enc.Encode(p, r.Planes[at:at+e.enc.Size()])
+	for _, m := range moves {
+		r.Index = append(r.Index, int32(e.enc.Index(p, m)))
+	}
+	e.waiting = append(e.waiting, waiting{logits[:len(moves)], v, key})
+	r.Offsets[len(e.waiting)] = int32(len(r.Index))
+}
+
+// Flush answers all positions added since the last one. An error says that a
+// position was of a game that the net does not play, or that the net's answer
+// was not finite; the answers are not usable then.
+func (e *Evaluator) Flush() error {
+	if len(e.waiting) > 0 {
+		e.run()
+	}
+	err := e.fault
+	e.fault = nil
+	return err
+}
+
+// fits makes sure that there is an encoder for the position's game and that
+// the net fits it.
+func (e *Evaluator) fits(p *rules.Position) bool {
+	if v := p.Variant(); e.enc == nil || e.enc.Variant() != v {
+		enc, err := encode.New(v)
+		if err == nil && network.NewForm(e.net.Form().Spec, enc) != e.net.Form() {
+			err = fmt.Errorf("a position of %s, but the net plays %s", v.Name(), e.net.Meta().Variant)
+		}
+		if err != nil {
+			e.fault = fmt.Errorf("eval: %w", err)
+			return false
+		}
+		if len(e.waiting) > 0 {
+			e.run()
+		}
+		e.enc = enc
+		if n := cap(e.waiting) * enc.Size(); len(e.request.Planes) < n {
+			e.request.Planes = make([]float32, n)
+		}
+	}
+	return true
+}
+
+// run lets the net answer what is waiting.
+func (e *Evaluator) run() {
+	r := &e.request
+	r.N = len(e.waiting)
+	if cap(r.Logits) < len(r.Index) {
+		r.Logits = make([]float32, 2*len(r.Index))
+	}
+	r.Logits = r.Logits[:len(r.Index)]
+	e.net.Forward(e.scratch, r)
+	for i, w := range e.waiting {
+		logits, value := r.Logits[r.Offsets[i]:r.Offsets[i+1]], r.Values[i]
+		if !finite(logits, value) {
+			e.fault = fmt.Errorf("eval: the net's answer is not finite (net of step %d)", e.net.Meta().Step)
+		}
+		copy(w.logits, logits)
+		*w.value = value
+		a := e.slot(w.key)
+		a.key, a.value, a.logits = w.key, value, append(a.logits[:0], logits...)
+		e.waiting[i] = waiting{}
+	}
+	e.evaluated += uint64(r.N)
+	e.waiting, r.Index = e.waiting[:0], r.Index[:0]
+}
+
+// finite tells whether all numbers of an answer are finite.
+func finite(logits []float32, v rules.Value) bool {
+	sum := v.Win + v.Draw + v.Loss
+	for _, x := range logits {
+		sum += x - x // 0, or NaN
+	}
+	return !math.IsNaN(float64(sum)) && !math.IsInf(float64(sum), 0)
+}
+
+func (e *Evaluator) slot(key uint64) *answer { return &e.cache[key>>(64-cacheBits)] }
+
+// cacheKey identifies everything that an answer depends on: the position with
+// its history and the moves that are asked for. It is never 0.
+func cacheKey(p *rules.Position, moves []rules.Move) uint64 {
+	h := p.CacheKey()
+	for _, m := range moves {
+		h = (h ^ uint64(m)) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	return max(h, 1)
+}
