@@ -13,6 +13,7 @@ type game struct {
 	options       []option
 	presets       []preset
 	maxMoves      int
+	composed      int               // an SFEN may hold this many times the pieces of the start
 	mirror        map[string]string // letters exchanged by left-right mirroring
 }
 
@@ -100,7 +101,7 @@ func shogiKinds(letters string) []kindDef {
 
 // shogi: 9x9. Sources: docs/rules.md.
 var shogi = game{
-	name: "shogi", width: 9, height: 9, zoneRanks: 3, pawnLimit: 1, maxMoves: 593, hand: "RBGSNLP",
+	name: "shogi", composed: 1, width: 9, height: 9, zoneRanks: 3, pawnLimit: 1, maxMoves: 593, hand: "RBGSNLP",
 	kinds: shogiKinds("KRBGSNLP"),
 	starts: []NamedStart{
 		{"even", "平手", "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"},
@@ -129,7 +130,7 @@ var shogi = game{
 
 // minishogi: 5x5.
 var minishogi = game{
-	name: "minishogi", width: 5, height: 5, zoneRanks: 1, pawnLimit: 1, maxMoves: 160, hand: "RBGSP",
+	name: "minishogi", composed: 2, width: 5, height: 5, zoneRanks: 1, pawnLimit: 1, maxMoves: 160, hand: "RBGSP",
 	kinds:  shogiKinds("KRBGSP"),
 	starts: []NamedStart{{"even", "平手", "rbsgk/4p/5/P4/KGSBR b - 1"}},
 	options: []option{

@@ -60,7 +60,8 @@ func (p *Position) generate(dst []Move, count, strict bool) ([]Move, int) {
 		pc := p.board[from]
 		to := t.reach(pc, from, occ).and(mask)
 		if pinned.has(from) {
-			to = to.and(t.ray[t.dir[int(king)*t.n+int(from)]&7][king])
+			// Up to the pinning piece: tori shogi's jumpers could leap over it.
+			to = to.and(t.slide(int(t.dir[int(king)*t.n+int(from)]), king, occ.andNot(single(from))))
 		}
 		if to.empty() {
 			continue

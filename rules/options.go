@@ -114,6 +114,9 @@ func (g *game) resolve(settings []string) ([]string, error) {
 		}
 		values[i], set[i] = val, true
 	}
+	if g.get(values, "promotion") == "one_move_wait" && g.get(values, "promote_on_home_return") == "yes" {
+		return nil, fmt.Errorf("promotion=one_move_wait and promote_on_home_return=yes exclude each other: a piece has one mark")
+	}
 	return values, nil
 }
 

@@ -13,9 +13,10 @@ var ErrSFEN = errors.New("bad SFEN")
 const maxMoveNumber = 1 << 20
 
 // ParseSFEN reads a position: board, side to move, hands (in chu shogi the ban square), and the move number, which may be
-// missing. It refuses what cannot arise in a game: too many pieces of a kind; in the games with mate also a side without
-// king, the side to move able to take the king, pieces that could never move again, more than the allowed pawns on a file.
-// In chu shogi royals may be missing, so that diagrams of lion rules can be set up.
+// missing. It refuses what makes no game: too many pieces of a kind; in the games with drops also a side without king or
+// the side to move able to take the king. Composed positions pass: in minishogi and chu shogi up to twice the number of
+// pieces of a kind, more pawns on a file than may be dropped there, pieces that can never move, and in chu shogi missing
+// royals (diagrams of lion rules). Fields are separated by one space.
 func (v *Variant) ParseSFEN(s string) (*Position, error) {
 	p := newPosition(v)
 	if err := p.parse(s); err != nil {
@@ -184,7 +185,8 @@ func (p *Position) parseBan(s string) error {
 	return nil
 }
 
-// validate refuses positions that no game can reach.
+// validate refuses positions that no game can reach. It lets pass what is composed for studies and tests: in minishogi and
+// chu shogi up to twice the number of pieces of a kind, several pawns on a file, pieces that can never move.
 func (p *Position) validate() error {
 	v := p.v
 	var n [2][128]int
@@ -193,16 +195,20 @@ func (p *Position) validate() error {
 		n[pc.Side()][v.base[pc.Kind()]]++
 	}
 	for k := Kind(1); int(k) < len(v.kinds); k++ {
+		both := int(v.total[k])
+		if !v.kinds[k].Royal {
+			both *= v.game.composed
+		}
 		for s := range n {
 			if k < handSlots {
 				n[s][k] += int(p.hand[s][k])
 			}
-			if limit := int(v.total[k]) / 2; (!v.hasHands || v.kinds[k].Royal) && n[s][k] > limit {
+			if limit := both / 2; (!v.hasHands || v.kinds[k].Royal) && n[s][k] > limit {
 				return fmt.Errorf("%s has %d pieces %s, at most %d are possible", Side(s), n[s][k], v.kinds[k].Letter, limit)
 			}
 		}
-		if total := n[0][k] + n[1][k]; total > int(v.total[k]) {
-			return fmt.Errorf("%d pieces %s, at most %d are possible", total, v.kinds[k].Letter, v.total[k])
+		if total := n[0][k] + n[1][k]; total > both {
+			return fmt.Errorf("%d pieces %s, at most %d are possible", total, v.kinds[k].Letter, both)
 		}
 	}
 	if !v.hasHands {
@@ -211,16 +217,6 @@ func (p *Position) validate() error {
 	for _, s := range []Side{Sente, Gote} {
 		if p.royals[s].empty() {
 			return fmt.Errorf("%s has no %s", s, v.kinds[1].English)
-		}
-		for c, k := range p.fileCount[s] {
-			if k > v.pawnLimit {
-				return fmt.Errorf("%s has %d unpromoted %ss on file %d", s, k, v.limitedName, v.game.width-c)
-			}
-		}
-		for x := p.occ[s]; !x.empty(); x = x.rest() {
-			if q := x.first(); v.must[p.board[q]].has(q) {
-				return fmt.Errorf("the piece %s on %s could never move", v.kinds[p.board[q].Kind()].Letter, v.SquareString(q))
-			}
 		}
 	}
 	opp := p.side.Other()

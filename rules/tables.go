@@ -20,7 +20,6 @@ type tables struct {
 	hasHands    bool    // captured pieces change sides
 	flagged     bool    // promotion rules remember something about pieces
 	pawnLimit   uint8   // own pieces of the limited kind allowed on a file
-	limitedName string  // English name of that kind
 	column      []uint8 // by square
 	squareText  []string
 	pieceText   []string // by piece, in SFEN
@@ -259,9 +258,6 @@ func (t *tables) buildPieces(g *game, r *rule) {
 	t.dead, t.must, t.last = make([]set, pieces), make([]set, pieces), make([]set, pieces)
 	for i := range g.kinds {
 		d, k := &g.kinds[i], Kind(i+1)
-		if d.limited {
-			t.limitedName = d.english
-		}
 		for _, s := range []Side{Sente, Gote} {
 			p := MakePiece(k, s)
 			m := &d.move
