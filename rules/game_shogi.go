@@ -14,6 +14,7 @@ type game struct {
 	presets       []preset
 	maxMoves      int
 	composed      int               // an SFEN may hold this many times the pieces of the start
+	diagrams      bool              // an SFEN may let the side to move attack the king
 	mirror        map[string]string // letters exchanged by left-right mirroring
 }
 

@@ -39,6 +39,7 @@ func (p *Position) generate(dst []Move, count, strict bool) ([]Move, int) {
 		king = p.royals[s].first()
 		pinned = p.st.pinned
 		movers = movers.andNot(p.royals[s])
+		mask = mask.andNot(p.royals[s.Other()])
 		kt := p.kingTargets(king, mask, occ)
 		if count {
 			n += kt.count()

@@ -13,10 +13,11 @@ var ErrSFEN = errors.New("bad SFEN")
 const maxMoveNumber = 1 << 20
 
 // ParseSFEN reads a position: board, side to move, hands (in chu shogi the ban square), and the move number, which may be
-// missing. It refuses what makes no game: too many pieces of a kind; in the games with drops also a side without king or
-// the side to move able to take the king. Composed positions pass: in minishogi and chu shogi up to twice the number of
-// pieces of a kind, more pawns on a file than may be dropped there, pieces that can never move, and in chu shogi missing
-// royals (diagrams of lion rules). Fields are separated by one space.
+// missing. It refuses what makes no game: too many pieces of a kind; in the games with drops a side without king; in shogi
+// and minishogi the side to move able to take the king (in tori shogi, whose diagrams have that, the phoenix cannot be
+// taken all the same). Composed positions pass: in minishogi and chu shogi up to twice the number of pieces of a kind, more
+// pawns on a file than may be dropped there, pieces that can never move, and in chu shogi missing royals (diagrams of lion
+// rules). Fields are separated by one space.
 func (v *Variant) ParseSFEN(s string) (*Position, error) {
 	p := newPosition(v)
 	if err := p.parse(s); err != nil {
@@ -164,9 +165,6 @@ func (p *Position) parseBan(s string) error {
 		if p.v.rule.senjishi == senjishiNone {
 			return fmt.Errorf("ban square %s, but these rules know none", ban)
 		}
-		if pc := p.board[sq]; pc == NoPiece || pc.Side() == p.side {
-			return fmt.Errorf("ban square %s does not hold the piece that has just taken a lion", ban)
-		}
 		p.setBan(sq)
 	}
 	if !hasMarks {
@@ -220,7 +218,7 @@ func (p *Position) validate() error {
 		}
 	}
 	opp := p.side.Other()
-	if v.rule.mateEnds && p.attacked(p.royals[opp].first(), p.side, p.occ[p.side], p.occ[0].or(p.occ[1])) {
+	if v.rule.mateEnds && !v.game.diagrams && p.attacked(p.royals[opp].first(), p.side, p.occ[p.side], p.occ[0].or(p.occ[1])) {
 		return fmt.Errorf("%s is to move and could take the %s", p.side, v.kinds[1].English)
 	}
 	return nil

@@ -1,10 +1,10 @@
 package notation
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"kirin/rules"
 )
@@ -149,17 +149,18 @@ func settle(p *rules.Position, said rules.Outcome) rules.Outcome {
 // even tells whether the game starts from the even start position.
 func (g *Game) even() bool { return g.StartSFEN() == g.Variant.Starts()[0].SFEN }
 
-// load returns v, or the game of that name with the given rules when v is nil.
+// load returns v, or the game of that name ("" is shogi) with rule settings when v is nil.
 func load(v *rules.Variant, name, settings string) (*rules.Variant, error) {
 	switch {
-	case v == nil && settings == "":
-		return rules.Load(name)
-	case v == nil:
-		return rules.Load(name, splitSettings(settings)...)
-	case name != "" && v.Name() != name:
+	case v != nil && name != "" && v.Name() != name:
 		return nil, fmt.Errorf("the game is %s, not %s", name, v.Name())
+	case v != nil:
+		return v, nil
+	case name == "":
+		name = "shogi"
 	}
-	return v, nil
+	if settings == "" {
+		return rules.Load(name)
+	}
+	return rules.Load(name, strings.Split(settings, ",")...)
 }
-
-var errNoGame = errors.New("it cannot be told which game this is; name it")
