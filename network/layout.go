@@ -12,8 +12,8 @@ const (
 	ValueChannels = 16
 	// ValueHidden is the width of the value head's hidden layer.
 	ValueHidden = 64
-	// ValueOutputs are the outputs of the value head: the logits of win, draw and loss for the side
-	// to move, and the logit of the plies left.
+	// ValueOutputs is the number of outputs of the value head: the logits of
+	// win, draw and loss for the side to move, and that of the plies left.
 	ValueOutputs = 4
 )
 
