@@ -201,7 +201,9 @@ func TestNoiseBeforeTheGreetingIsPassedOver(t *testing.T) {
 
 func TestADeafEngineDoesNotBlockUs(t *testing.T) {
 	t.Parallel()
-	e, err := openFake(t, "deaf")
+	e, err := Open(t.Context(), Options{
+		Protocol: "usi", Command: fakeCommand("deaf"), Variant: load(t, "minishogi"), StartTimeout: 300 * time.Millisecond,
+	})
 	if err == nil {
 		e.Close()
 		t.Fatal("no error")

@@ -31,7 +31,7 @@ func TestRealEnginesPlay(t *testing.T) {
 		{"fairy usi shogi", "fairy-stockfish", "usi", "fairy-stockfish", "shogi", Limits{MoveTime: 10 * time.Millisecond}, nil},
 		{"fairy uci mini", "fairy-stockfish", "uci", "fairy-stockfish", "minishogi", Limits{Depth: 3}, nil},
 		{"fairy uci shogi", "fairy-stockfish", "uci", "fairy-stockfish", "shogi", Limits{
-			Timed: true, Clock: [2]time.Duration{time.Second, time.Second}, Increment: [2]time.Duration{50e6, 50e6},
+			Timed: true, Clock: [2]time.Duration{100e6, 100e6}, Increment: [2]time.Duration{20e6, 20e6},
 		}, nil},
 		{"sjaak usi mini", "sjaakii", "usi", "sjaakii -usi", "minishogi", Limits{Depth: 2}, nil},
 		{"sjaak usi shogi", "sjaakii", "usi", "sjaakii -usi", "shogi", Limits{Depth: 2}, nil},
