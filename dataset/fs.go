@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"kirin/dataset/whole"
 )
 
 // FS is the file system under a store: the few operations it uses. The operating system's is [OS]; tests put one in
@@ -55,16 +56,7 @@ func (osFS) Remove(path string) error                   { return os.Remove(path)
 func (osFS) MkdirAll(path string) error                 { return os.MkdirAll(path, 0o777) }
 func (osFS) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
 
-func (osFS) SyncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil // a folder cannot be opened for syncing there; NTFS journals names by itself
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+func (osFS) SyncDir(path string) error { return whole.SyncDir(path) }
 
 // readFile returns the content of a file from offset from on.
 func readFile(fsys FS, path string, from int64) ([]byte, error) {
@@ -131,7 +123,7 @@ func makeDir(fsys FS, root, dir string) error {
 // which is synced, renamed and made to last. On any error nothing is left behind.
 func writeWhole(fsys FS, path string, fill func(File) error) (err error) {
 	dir := filepath.Dir(path)
-	tmp := filepath.Join(dir, tmpPrefix+filepath.Base(path))
+	tmp := filepath.Join(dir, tmpPrefix+filepath.Base(path)+tmpSuffix)
 	f, err := fsys.Open(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err
@@ -164,5 +156,16 @@ func writeWhole(fsys FS, path string, fill func(File) error) (err error) {
 	return fsys.SyncDir(dir)
 }
 
-// tmpPrefix begins the name of every unfinished file.
-const tmpPrefix = ".tmp-"
+// Every unfinished file is named so; whole.Temporary knows these names too.
+const (
+	tmpPrefix = "."
+	tmpSuffix = ".tmp"
+)
+
+// finalName returns the name that the unfinished file of a name was to have.
+func finalName(name string) (string, bool) {
+	if !whole.Temporary(name) {
+		return "", false
+	}
+	return name[len(tmpPrefix) : len(name)-len(tmpSuffix)], true
+}

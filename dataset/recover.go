@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"kirin/dataset/whole"
 )
 
 // Recovery tells what was found of workers that died.
@@ -92,7 +94,7 @@ func (s *Store) recoverJournal(j located, shards []located) (int, error) {
 		if sh.unit != j.unit {
 			continue
 		}
-		stored, err := s.storedIDs(sh)
+		stored, _, err := s.storedIDs(sh)
 		if errors.Is(err, ErrDamaged) {
 			if err := s.quarantineShard(sh, err); err != nil {
 				return 0, err
@@ -120,18 +122,19 @@ func (s *Store) recoverJournal(j located, shards []located) (int, error) {
 	return len(r.Games), s.dropJournal(j, r)
 }
 
-// storedIDs returns the ids of the games in a shard.
-func (s *Store) storedIDs(l located) (map[ID]bool, error) {
+// storedIDs returns the ids of the games in a shard and the highest of their numbers.
+func (s *Store) storedIDs(l located) (ids map[ID]bool, last int64, err error) {
 	sh, err := openShard(s.fsys, s.path(l))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.rel(s.path(l)), err)
+		return nil, 0, s.at(l, err)
 	}
-	ids := make(map[ID]bool, sh.info.Games)
-	err = sh.index(func(id ID, _, _ int64) error {
+	ids = make(map[ID]bool, sh.info.Games)
+	err = sh.index(func(id ID, number, _ int64) error {
 		ids[id] = true
+		last = max(last, number)
 		return nil
 	})
-	return ids, err
+	return ids, last, err
 }
 
 // quarantineShard puts a bad shard aside and reports it.
@@ -143,6 +146,28 @@ func (s *Store) quarantineShard(l located, cause error) error {
 	}
 	s.report(Damage{Path: s.rel(path), Bytes: l.size, Reason: reasonOf(cause), Saved: s.rel(saved)})
 	return nil
+}
+
+// lastUnit returns what lastSeq returns, and the ids of the games in the worker's newest shard.
+func (s *Store) lastUnit(worker string) (seq int64, ids map[ID]bool, err error) {
+	if seq, err = s.lastSeq(worker); err != nil {
+		return 0, nil, err
+	}
+	shards, err := s.shards()
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, l := range shards {
+		if l.worker != worker || l.seq != seq {
+			continue
+		}
+		ids, _, err = s.storedIDs(l)
+		if errors.Is(err, ErrDamaged) {
+			err = nil // put aside when it is read
+		}
+		return seq, ids, err
+	}
+	return seq, nil, nil
 }
 
 // lastSeq returns the highest sequence number that the worker has used, 0 if none.
@@ -189,7 +214,7 @@ func (s *Store) quarantined() ([]string, error) {
 				if err := walk(path); err != nil {
 					return err
 				}
-			} else if !strings.HasSuffix(path, reasonExt) && !strings.HasPrefix(e.Name(), tmpPrefix) {
+			} else if !strings.HasSuffix(path, reasonExt) && !whole.Temporary(e.Name()) {
 				list = append(list, s.rel(path))
 			}
 		}

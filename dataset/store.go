@@ -307,9 +307,9 @@ func (s *Store) removeTemporary(variant, worker string) error {
 			return err
 		}
 		for _, e := range entries {
-			name, tmp := strings.CutPrefix(e.Name(), tmpPrefix)
+			name, _ := finalName(e.Name())
 			u, ok := parseUnit(variant, strings.TrimSuffix(name, shardExt))
-			if !tmp || !ok || u.worker != worker {
+			if !ok || u.worker != worker {
 				continue
 			}
 			if err := s.fsys.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {

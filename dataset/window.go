@@ -174,6 +174,9 @@ func (w *Window) Games() int { return len(w.games) - w.head }
 // Game returns the i-th game in the window, the oldest first.
 func (w *Window) Game(i int) *CompactGame { return w.games[w.head+i] }
 
+// Limit returns the number of positions that the growth law allows now.
+func (w *Window) Limit() int64 { return w.o.Size(w.added) }
+
 // Bytes returns the memory that the window's games take.
 func (w *Window) Bytes() int64 { return w.bytes }
 

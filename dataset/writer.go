@@ -32,6 +32,9 @@ type Writer struct {
 	rules   string
 	opened  time.Time
 	last    ID // of the newest game that is in a shard
+	// found are the newest games that the worker had stored before it was started: it may play one of them again if it
+	// died before it learned that the game was stored.
+	found map[ID]bool
 }
 
 // Writer opens the store for a worker's games; the name must be one that no other living process uses (else ErrLocked).
@@ -47,7 +50,7 @@ func (s *Store) Writer(worker string) (*Writer, error) {
 	}
 	w := &Writer{s: s, worker: worker, lock: lock}
 	if _, err = s.recoverWorker(worker); err == nil {
-		w.seq, err = s.lastSeq(worker)
+		w.seq, w.found, err = s.lastUnit(worker)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("games of worker %s: %w", worker, err), lock.Close())
@@ -83,7 +86,7 @@ func (w *Writer) Append(g *Game) error {
 	if g.ID == (ID{}) {
 		g.SetID()
 	}
-	if g.ID == w.last {
+	if g.ID == w.last || w.found[g.ID] {
 		return nil
 	}
 	if w.journal != nil && (w.unit.variant != g.Variant || w.rules != g.Rules || w.net != g.Net || w.step != g.Step) {
