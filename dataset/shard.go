@@ -218,22 +218,35 @@ func crcPlace(footer []byte) int {
 
 // checkCRC compares the bytes of a whole shard with the checksum that it carries.
 func checkCRC(b []byte) error {
-	footer, err := readFooter(bytes.NewReader(b), int64(len(b)))
+	at, err := crcOffset(b)
 	if err != nil {
 		return err
 	}
-	at := crcPlace(footer)
-	if at < 0 {
-		return damaged("the file carries no checksum of its own")
-	}
-	at += len(b) - len(footer)
-	sum := crc32.Update(0, castagnoli, b[:at])
-	sum = crc32.Update(sum, castagnoli, []byte(blankCRC))
-	sum = crc32.Update(sum, castagnoli, b[at+len(blankCRC):])
-	if fmt.Sprintf("%08x", sum) != string(b[at:at+len(blankCRC)]) {
+	if string(fileCRC(b, at)) != string(b[at:at+len(blankCRC)]) {
 		return damaged("the file's checksum is wrong")
 	}
 	return nil
+}
+
+// crcOffset returns where in a shard its checksum stands.
+func crcOffset(b []byte) (int, error) {
+	footer, err := readFooter(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return 0, err
+	}
+	at := crcPlace(footer)
+	if at < 0 {
+		return 0, damaged("the file carries no checksum of its own")
+	}
+	return at + len(b) - len(footer), nil
+}
+
+// fileCRC returns the checksum of a shard: of all its bytes with zeros in the place at of the checksum.
+func fileCRC(b []byte, at int) []byte {
+	sum := crc32.Update(0, castagnoli, b[:at])
+	sum = crc32.Update(sum, castagnoli, []byte(blankCRC))
+	sum = crc32.Update(sum, castagnoli, b[at+len(blankCRC):])
+	return fmt.Appendf(nil, "%08x", sum)
 }
 
 // writeShard makes a shard of games appear at path, whole or not at all. each calls its argument for each game.
