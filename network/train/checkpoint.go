@@ -16,7 +16,7 @@ const checkpointFile = "trainer.safetensors"
 // checkpointFormat is the value of its metadata key "format".
 const checkpointFormat = "kirin-trainer-1"
 
-// slices names the flat slices of a checkpoint, in its order.
+// state names the flat slices of a checkpoint, in its order.
 func (t *Trainer) state() []safetensors.Tensor {
 	n := []int{t.layout.Size}
 	return []safetensors.Tensor{

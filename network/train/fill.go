@@ -27,7 +27,8 @@ func newFillers(v *rules.Variant, n int) []filler {
 //
 // The value target is the game's result, blended with the search's root value
 // (Options.ValueBlend). Where the game was cut short, value and plies left are
-// masked.
+// masked; plies left also where the game ended without the board's rules, as by
+// resignation.
 func (t *Trainer) Fill(samples []dataset.Sample) error {
 	if len(samples) < 1 || len(samples) > t.options.BatchSize {
 		return fmt.Errorf("train: %d samples for a batch of %d", len(samples), t.options.BatchSize)
@@ -92,7 +93,10 @@ func (t *Trainer) fill(i int, s dataset.Sample, mirror bool, f *filler) error {
 	s.Target(b.Target[b.Offsets[i]:b.Offsets[i+1]])
 	b.Weight[i] = 1
 	b.ValueWeight[i] = s.ValueWeight()
-	b.PliesWeight[i] = s.ValueWeight()
+	b.PliesWeight[i] = 0
+	if reason := s.Game.Outcome().Reason; reason > rules.None && reason < rules.Resignation {
+		b.PliesWeight[i] = s.ValueWeight()
+	}
 	b.PliesLeft[i] = float32(s.PliesLeft())
 	value := s.Outcome()
 	if root, ok := s.RootValue(); ok {

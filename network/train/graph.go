@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	G "gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"kirin/network"
 	"kirin/network/kernel"
@@ -119,5 +118,3 @@ func (g *graph) run(b *Batch) error {
 
 // close releases what Gorgonia holds.
 func (g *graph) close() error { return g.vm.Close() }
-
-var _ = tensor.Float32
