@@ -54,7 +54,22 @@ func (w *Weights) Encode() ([]byte, error) {
 	if len(w.Params) != l.Size {
 		return nil, fmt.Errorf("a net %s has %d parameters, not %d", w.Form.Spec, l.Size, len(w.Params))
 	}
-	f := &safetensors.File{Meta: map[string]string{
+	for k := range w.Meta.Free {
+		if slices.Contains(reserved, k) {
+			return nil, fmt.Errorf("metadata key %q is the file's own", k)
+		}
+	}
+	f := &safetensors.File{Meta: w.metadata()}
+	for i := range l.Slots {
+		s := &l.Slots[i]
+		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: s.Name, Shape: s.Shape, Data: s.Of(w.Params)})
+	}
+	return f.Encode()
+}
+
+// metadata returns the file's keys with their values.
+func (w *Weights) metadata() map[string]string {
+	m := map[string]string{
 		"format":        format,
 		"spec":          w.Form.Spec.String(),
 		"height":        strconv.Itoa(w.Form.Height),
@@ -67,18 +82,9 @@ func (w *Weights) Encode() ([]byte, error) {
 		"step":          strconv.FormatInt(w.Meta.Step, 10),
 		"parent":        w.Meta.Parent,
 		"version":       w.Meta.Version,
-	}}
-	for k, v := range w.Meta.Free {
-		if slices.Contains(reserved, k) {
-			return nil, fmt.Errorf("metadata key %q is the file's own", k)
-		}
-		f.Meta[k] = v
 	}
-	for i := range l.Slots {
-		s := &l.Slots[i]
-		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: s.Name, Shape: s.Shape, Data: s.Of(w.Params)})
-	}
-	return f.Encode()
+	maps.Copy(m, w.Meta.Free)
+	return m
 }
 
 // Sum returns the SHA-256 of the weights file in hex, as sha256sum prints it.
