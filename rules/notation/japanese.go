@@ -341,13 +341,21 @@ func (w *want) scanMarks(v *rules.Variant, c *cursor) bool {
 	}
 }
 
-// scanOrigin reads an origin in parentheses, if there is one.
+// scanOrigin reads an origin in parentheses, if there is one, and the word that some KIF files put before it.
 func (w *want) scanOrigin(v *rules.Variant, c *cursor) bool {
+	start := *c
+	c.space()
+	c.eat("（居食い）", "(居食い)", "（じっと）", "(じっと)", "まで")
+	c.space()
 	if c.eat("（", "(") == "" {
+		*c = start
 		return true
 	}
 	c.eat("←")
 	var ok bool
-	w.from, ok = c.square(v)
-	return ok && c.eat("）", ")") != ""
+	if w.from, ok = c.square(v); !ok || c.eat("）", ")") == "" {
+		w.from = rules.NoSquare
+		*c = start
+	}
+	return true
 }
