@@ -37,7 +37,7 @@ export function logTicks(a, b) {
   return out;
 }
 
-const spans = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000];
+const spans = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 14400, 21600, 28800, 43200, 86400, 172800, 259200, 604800, 2592000];
 
 // timeTicks are round spans of seconds; of the day they fall on round local times.
 export function timeTicks(a, b, n, ofDay) {

@@ -36,8 +36,6 @@ export const groups = [
   ["Strength", [
     { id: "rating", title: "Rating", unit: "Elo", ratings: true, wide: true, empty: "The first rating games have not been played yet",
       hint: "Should climb fast at first, then ever more slowly. The band is the 95 % interval; dashed lines are fixed opponents, which do not learn. A fall of more than the band is worth a look." },
-    { id: "fps", title: "First player's score", format: percent, lines: one("kirin_selfplay_first_player_score_ratio"),
-      hint: "Should settle near 50 %, a little above where moving first helps. Near 0 or 100 %, one side has stopped learning." },
   ]],
   ["Learning", [
     { id: "policy", title: "Policy loss", lines: losses("policy"),
@@ -56,14 +54,14 @@ export const groups = [
       hint: "Should stay within one power of ten. Peaks are clipped; a steady climb leads to dropped steps." },
     { id: "activation", title: "Largest activation", log: true, optional: true, lines: highest("kirin_train_largest_activation"),
       hint: "Should rise early and level off. Above 10,000 the net loses precision." },
-    { id: "rate", title: "Learning rate", optional: true, zero: true, lines: one("kirin_train_learning_rate"), hint: "Should follow its schedule: up in the warm-up, then down." },
+    { id: "rate", title: "Learning rate", optional: true, zero: true, lines: (s) => [{ label: "", values: s.value("kirin_train_learning_rate"), exact: true }], hint: "Should follow its schedule: up in the warm-up, then down." },
     { id: "dropped", title: "Dropped steps", optional: true, zero: true,
       lines: (s) => [["dropped", "kirin_train_dropped_steps_total"], ["checkpoints restored", "kirin_train_restored_checkpoints_total"]]
         .map(([label, name]) => ({ label, values: s.value(name), exact: true })).filter((l) => l.values?.some((v) => v > 0)),
       hint: "Steps that were not finite and were undone: should stay at 0, a few over days are harmless." },
   ]],
   ["Speed", [
-    { id: "cpu", title: "Cores busy, by part", stack: (s) => ({
+    { id: "cpu", title: "Cores busy, by part", format: (v) => (v === null ? "–" : v.toFixed(2)), stack: (s) => ({
       parts: ordered(new Map([...s.by("kirin_cpu_seconds_total", "part")].map(([k, c]) => [k, s.rate(c, s.width)])), parts),
       limit: cores(s), limitLabel: "cores there are" }),
       hint: "Should fill the space up to the dashed line, most of it the net. Empty space below the line is idle time." },
@@ -81,6 +79,8 @@ export const groups = [
       hint: "Wins on the board should soon take over. Repetition or the ply limit in half of all games leaves little to learn." },
     { id: "results", title: "Results", format: percent, stack: (s) => ({ share: true, colors: { sente: 0, draw: 6, gote: 1 }, parts: ordered(games(s, "result"), ["sente", "draw", "gote"]) }),
       hint: "Both sides should win their share. Nearly all draws, or all wins for one side, is a collapse." },
+    { id: "fps", title: "First player's score", format: percent, lines: one("kirin_selfplay_first_player_score_ratio"),
+      hint: "Should settle near 50 %, a little above where moving first helps. Near 0 or 100 %, one side has stopped learning." },
     { id: "length", title: "Game length", unit: "plies", zero: true,
       lines: (s) => [{ label: "", values: s.quotient(s.sum("kirin_selfplay_game_plies_sum"), s.sum("kirin_selfplay_game_plies_count")), exact: true }],
       hint: "Swings while the net learns to attack, then to defend; should then stay level." },

@@ -54,7 +54,7 @@ export class Chart {
     const [x0, x1] = this.domainX(model);
     const [y0, y1] = model.range;
     const log = Boolean(spec.log && y0 > 0);
-    const ys = log ? logTicks(y0, y1) : ticks(y0, y1, 4);
+    const ys = log && y1 / y0 > 8 ? logTicks(y0, y1) : ticks(y0, y1, 4);
     const left = 12 + 6.4 * Math.max(...ys.map((v) => format(v).length));
     const x = scale(x0, x1, left, width - right);
     const y = scale(y0, y1, height - bottom, top, log);
@@ -64,10 +64,10 @@ export class Chart {
     const clip = "clip-" + spec.id;
     root.append(svg("clipPath", { id: clip }, svg("rect", { x: left, y: top - 2, width: Math.max(0, width - right - left + 2), height: height - bottom - top + 3 })));
     for (const v of ys) {
-      root.append(svg("line", { class: v === 0 ? "zero" : "grid", x1: left, x2: width - right, y1: y(v), y2: y(v) }),
+      root.append(svg("line", { class: v === 0 ? "gridline zero" : "gridline", x1: left, x2: width - right, y1: y(v), y2: y(v) }),
         svg("text", { class: "tick", x: left - 6, y: y(v) + 3.5, "text-anchor": "end" }, format(v)));
     }
-    const count = Math.max(2, Math.floor((width - left) / 85));
+    const count = Math.max(2, Math.floor((width - left) / 72));
     const xs = view.axis === "elapsed" || view.axis === "time" ? timeTicks(x0, x1, count, view.axis === "time") : ticks(x0, x1, count);
     const step = xs.length > 1 ? xs[1] - xs[0] : x1 - x0;
     for (const v of xs) {
@@ -109,7 +109,7 @@ export class Chart {
         const values = view.smooth && !line.exact ? s.smooth(line.values) : line.values;
         items.push({
           label: runs.length > 1 ? run.name : line.label, detail: line.label, color: runs.length > 1 ? run.color : (line.color ?? i),
-          dash: runs.length > 1 ? i : line.dash ? 1 : 0, xs: s[view.axis], values, faint: values !== line.values ? line.values : null, run,
+          dash: runs.length > 1 ? i : line.dash ? 1 : 0, xs: s[view.axis], values, faint: values !== line.values && runs.length === 1 ? line.values : null, run,
         });
         seen.push({ raw: line.values, shown: values });
       });

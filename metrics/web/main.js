@@ -4,14 +4,14 @@ import { axes } from "./axis.js";
 import { groups, keys } from "./catalogue.js";
 import { Chart } from "./chart.js";
 import { last, Series } from "./series.js";
-import { amount, clock, duration, el, fetchJSON, remember, remembered, replace, whole, words } from "./util.js";
+import { age, amount, clock, duration, el, fetchJSON, remember, remembered, replace, whole, words } from "./util.js";
 import { Viewer } from "./viewer.js";
 
 const $ = (id) => document.getElementById(id);
 const rows = 400, refreshEvery = 5000, listLength = 60;
 
 const state = {
-  status: null, runs: [], games: [], chosen: null, listed: 12, connected: true,
+  status: null, runs: [], games: [], chosen: null, listed: innerWidth < 760 ? 5 : 12, connected: true,
   view: { axis: remembered("axis", "elapsed"), smooth: remembered("smooth", "yes") === "yes" },
 };
 if (!axes[state.view.axis]) state.view.axis = "elapsed";
@@ -201,7 +201,7 @@ function showGames() {
   const list = state.games.slice(0, state.listed);
   const line = (g) => el("li", {}, el("button", { type: "button", class: g.id === state.chosen ? "current" : "", onclick: () => openGame(g.id).catch(lost) },
     el("i", { class: "result " + (g.result === "*" ? "open" : g.result), title: g.result }), el("span", { class: "how" }, words(g.reason && g.reason !== "none" ? g.reason : "unfinished")),
-    el("span", { class: "plies" }, g.plies + " plies"), el("span", { class: "net" }, g.net), el("span", { class: "when" }, g.time ? ago(g.time) : "")));
+    el("span", { class: "plies" }, g.plies + " plies"), el("span", { class: "net" }, g.net), el("span", { class: "when", title: g.time ? "ended " + clock(g.time, true) : "" }, g.time ? ago(g.time) : "")));
   replace($("games"), el("header", {}, el("h2", {}, "Recent games"), el("span", { class: "key" }, el("i", { class: "result sente" }), "sente", el("i", { class: "result gote" }), "gote", el("i", { class: "result draw" }), "draw")),
     list.length ? el("ul", {}, list.map(line)) : el("p", { class: "empty" }, "No game is finished yet"),
     state.games.length > state.listed ? el("button", { type: "button", class: "pill more", onclick: () => { state.listed += 24; showGames(); } }, "Show more") : "");
@@ -209,7 +209,7 @@ function showGames() {
 
 function ago(t) {
   const s = Date.now() / 1000 - t;
-  return s < 86400 ? duration(Math.max(0, s)) + " ago" : clock(t, true);
+  return s < 7 * 86400 ? age(Math.max(0, s)) : clock(t, true).slice(0, 6);
 }
 
 async function openGame(id) {

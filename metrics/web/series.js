@@ -72,12 +72,12 @@ export class Series {
     return x.map((g, i) => (g && y[i] && y[i].by > 0 ? g.by / y[i].by : null));
   }
 
-  // smooth is the mean over a window around each row, within a session.
+  // smooth is the mean over a window around each row.
   smooth(column) {
     const w = this.width, out = new Array(this.length).fill(null);
     for (let i = 0; i < this.length; i++) {
       if (column[i] === null) continue;
-      const [a, b] = this.inSession(i, Math.max(0, i - w), Math.min(this.length - 1, i + w));
+      const a = Math.max(0, i - w), b = Math.min(this.length - 1, i + w);
       let sum = 0, n = 0;
       for (let j = a; j <= b; j++) {
         if (column[j] === null) continue;

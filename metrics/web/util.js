@@ -12,8 +12,9 @@ export function svg(tag, attributes, ...children) {
 
 function fill(node, attributes, children) {
   for (const [k, v] of Object.entries(attributes || {})) {
-    if (v === undefined || v === null || v === false) continue;
-    if (k.startsWith("on")) node.addEventListener(k.slice(2), v);
+    if (k.startsWith("aria-")) node.setAttribute(k, String(v));
+    else if (v === undefined || v === null || v === false) continue;
+    else if (k.startsWith("on")) node.addEventListener(k.slice(2), v);
     else node.setAttribute(k, v === true ? "" : v);
   }
   node.append(...children.flat().filter((c) => c !== undefined && c !== null && c !== false));
@@ -75,6 +76,11 @@ export function duration(s) {
   const h = Math.floor(m / 60);
   if (h < 48) return h + " h" + (m % 60 ? " " + (m % 60) + " min" : "");
   return Math.floor(h / 24) + " d" + (h % 24 ? " " + (h % 24) + " h" : "");
+}
+
+// age writes seconds with one unit: 2 h.
+export function age(s) {
+  return duration(s < 60 ? s : s < 3600 ? 60 * Math.round(s / 60) : s < 86400 ? 3600 * Math.round(s / 3600) : 86400 * Math.round(s / 86400));
 }
 
 // clock writes seconds since 1970 as local time, with the day when asked.

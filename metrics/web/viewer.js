@@ -160,7 +160,7 @@ export class Viewer {
     const known = values.flatMap((v, i) => (v >= 0 ? [i] : []));
     replace(this.graph, svg("svg", { width, height, role: "img", "aria-label": "Expected score of sente over the game" },
       svg("path", { class: "under", d: `${d}L${x(known[known.length - 1])} ${height}L${x(known[0])} ${height}Z` }),
-      svg("line", { class: "grid", x1: 0, x2: width, y1: height / 2, y2: height / 2 }),
+      svg("line", { class: "gridline", x1: 0, x2: width, y1: height / 2, y2: height / 2 }),
       svg("path", { class: "line c0", d }),
       svg("line", { class: "cursorline", x1: x(this.ply), x2: x(this.ply), y1: 0, y2: height }),
       values[this.ply] >= 0 ? svg("circle", { class: "mark c0", cx: x(this.ply), cy: y(values[this.ply]), r: 3 }) : null));
