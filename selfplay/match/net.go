@@ -1,0 +1,178 @@
+package match
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"kirin/mcts"
+	"kirin/rules"
+	"kirin/selfplay"
+	"kirin/selfplay/protocol"
+)
+
+// Search says how long a net thinks. Exactly one of Simulations, Nodes and MoveTime is set; a game's clock comes before
+// all of them.
+type Search struct {
+	Simulations int            // Gumbel search without noise: what training uses
+	Nodes       int64          // PUCT search, that many simulations
+	MoveTime    time.Duration  // PUCT search, that long
+	Level       protocol.Level // a handicap; its Nodes bound the search besides, the zero Level none
+	Tree        mcts.Options   // the other constants
+}
+
+// DefaultSearch is 64 simulations a move.
+func DefaultSearch() Search { return Search{Simulations: 64, Tree: mcts.DefaultOptions()} }
+
+// Validate reports every fault at once.
+func (s Search) Validate() error {
+	var errs []error
+	set := 0
+	for _, n := range []int64{int64(s.Simulations), s.Nodes, int64(s.MoveTime)} {
+		if n > 0 {
+			set++
+		}
+		if n < 0 {
+			errs = append(errs, fmt.Errorf("sims, nodes, movetime: %d is negative", n))
+		}
+	}
+	if set != 1 {
+		errs = append(errs, errors.New("sims, nodes, movetime: exactly one must be given"))
+	}
+	return errors.Join(append(errs, s.Tree.Validate())...)
+}
+
+// treeBytes bounds the memory of one player's tree where only time bounds the search.
+const treeBytes = 128 << 20
+
+// clockShare is the part of the remaining time that a net spends on one move.
+const clockShare = 30
+
+// Net is a player that searches with an evaluator.
+type Net struct {
+	name   string
+	search Search
+	eval   selfplay.Evaluator
+	tree   *mcts.Tree
+	game   *rules.Position
+	logits []float32
+	pv     []rules.Move
+	seed   uint64
+}
+
+// NewNet returns a player for one game at a time. The evaluator is used by this player alone.
+func NewNet(name string, v *rules.Variant, eval selfplay.Evaluator, s Search) (*Net, error) {
+	if err := s.Validate(); err != nil {
+		return nil, fmt.Errorf("player %s: %w", name, err)
+	}
+	o := s.Tree
+	o.Algorithm = mcts.PUCT
+	switch {
+	case s.Simulations > 0:
+		o.Algorithm, o.Simulations = mcts.Gumbel, s.Simulations
+	case s.Nodes > 0:
+		o.Simulations = int(min(s.Nodes, 1<<20))
+	}
+	if o.MaxBytes == 0 && (s.MoveTime > 0 || s.Nodes > 1<<20) {
+		o.MaxBytes = treeBytes
+	}
+	s.Tree = o
+	return &Net{
+		name: name, search: s, eval: eval,
+		tree: mcts.NewTree(o, v.MaxMoves()), game: v.Start(), logits: make([]float32, v.MaxMoves()),
+	}, nil
+}
+
+// NetPlayer makes an Entrant of a net: newEval gives an evaluator of its own to every game played at the same time.
+func NetPlayer(name string, v *rules.Variant, newEval func() selfplay.Evaluator, s Search) Entrant {
+	return Entrant{Name: name, Open: func(context.Context) (Player, error) { return NewNet(name, v, newEval(), s) }}
+}
+
+// Seed fixes the choices of the next game; it matters at levels that draw by lot only.
+func (n *Net) Seed(seed uint64) { n.seed = seed }
+
+// Name returns the name given.
+func (n *Net) Name() string { return n.name }
+
+// NewGame does nothing: every move is searched from nothing, so that it depends on the game so far alone.
+func (n *Net) NewGame(context.Context, *rules.Position) error { return nil }
+
+// Move searches p.
+func (n *Net) Move(ctx context.Context, p *rules.Position, l protocol.Limits) (Decision, error) {
+	n.game.CopyFrom(p)
+	budget, deadline := n.limits(l, p.Side())
+	n.tree.Reset(n.game, budget, nil)
+	for {
+		if ctx.Err() != nil {
+			return Decision{}, ctx.Err()
+		}
+		if !deadline.IsZero() && n.tree.Started() > 0 && !time.Now().Before(deadline) {
+			break
+		}
+		leaf, moves, ok := n.tree.Next(n.game)
+		if !ok {
+			break
+		}
+		var v rules.Value
+		logits := n.logits[:len(moves)]
+		n.eval.Add(n.game, moves, logits, &v)
+		n.tree.Unwind(n.game)
+		if err := n.eval.Flush(); err != nil {
+			return Decision{}, fmt.Errorf("player %s: evaluate: %w", n.name, err)
+		}
+		n.tree.Expand(leaf, logits, v)
+	}
+	moves := n.tree.RootMoves()
+	if len(moves) == 0 {
+		return Decision{}, fmt.Errorf("player %s: no legal move in %s", n.name, p.SFEN())
+	}
+	v := n.tree.RootValue()
+	n.pv = n.tree.PV(n.pv[:0])
+	return Decision{
+		Move: moves[n.search.Level.Choose(len(moves), n.tree.Best(), n.tree.Visits, source(n.seed, p))], Value: &v, Nodes: int64(n.tree.Started()), Depth: len(n.pv),
+		PV: formatMoves(n.game, n.pv),
+	}, nil
+}
+
+// limits returns the simulations and the time of this move's end (zero: none).
+func (n *Net) limits(l protocol.Limits, side rules.Side) (budget int, deadline time.Time) {
+	unbounded := 1 << 30
+	if n.search.Level.Nodes > 0 {
+		unbounded = min(unbounded, n.search.Level.Nodes)
+	}
+	switch {
+	case l.Timed:
+		share := l.Clock[side]/clockShare + l.Increment[side]*3/4 + l.Byoyomi*3/4
+		share = min(share, (l.Clock[side]+l.Byoyomi)*3/4)
+		return unbounded, time.Now().Add(share)
+	case n.search.MoveTime > 0:
+		return unbounded, time.Now().Add(n.search.MoveTime)
+	case n.search.Nodes > 0:
+		return int(min(n.search.Nodes, int64(unbounded))), time.Time{}
+	}
+	return n.search.Simulations, time.Time{}
+}
+
+// GameOver does nothing.
+func (n *Net) GameOver(rules.Outcome) {}
+
+// Close does nothing.
+func (n *Net) Close() error { return nil }
+
+// formatMoves writes a line of moves from p in USI; p is moved forth and back.
+func formatMoves(p *rules.Position, moves []rules.Move) string {
+	var b strings.Builder
+	for i, m := range moves {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(p.FormatMove(m))
+		p.Do(m)
+	}
+	for range moves {
+		p.Undo()
+	}
+	return b.String()
+}
