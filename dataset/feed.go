@@ -142,11 +142,7 @@ func (f *Feed) readShard(l located, b *Batch) error {
 	if f.done(l.unit) {
 		return nil
 	}
-	sh, err := openShard(f.s.fsys, f.s.path(l))
-	var games []*Game
-	if err == nil {
-		games, err = f.newGames(sh, f.open[l.unit])
-	}
+	games, err := f.newGames(l)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // deleted since it was listed
 		return nil
@@ -162,17 +158,18 @@ func (f *Feed) readShard(l located, b *Batch) error {
 	return nil
 }
 
-func (f *Feed) newGames(sh *shard, open *openJournal) (games []*Game, err error) {
+func (f *Feed) newGames(l located) (games []*Game, err error) {
 	if f.ordered {
-		late := true
-		err := sh.index(func(_ ID, number, _ int64) error {
-			late = late && number < f.next
-			return nil
-		})
-		if err != nil || late {
+		numbers, err := f.s.shardNumbers(l)
+		if err != nil || !slices.ContainsFunc(numbers, func(n int64) bool { return n >= f.next }) {
 			return nil, err
 		}
 	}
+	sh, err := openShard(f.s.fsys, f.s.path(l))
+	if err != nil {
+		return nil, err
+	}
+	open := f.open[l.unit]
 	err = sh.games(f.s.codec, func(g *Game) error {
 		if open != nil {
 			if _, ok := open.seen[g.ID]; ok {

@@ -85,14 +85,74 @@ func (s *Store) Index() ([]Entry, error) {
 	return list, err
 }
 
-// Numbers returns the numbers of all finished games.
+// Numbers returns the numbers of all finished games. What is in a shard is remembered, so that a second call only reads
+// new shards.
 func (s *Store) Numbers() (map[int64]bool, error) {
-	list, err := s.Index()
-	numbers := make(map[int64]bool, len(list))
-	for _, e := range list {
-		numbers[e.Number] = true
+	numbers := map[int64]bool{}
+	journals, err := s.journals()
+	if err != nil {
+		return nil, err
 	}
-	return numbers, err
+	shards, err := s.shards()
+	if err != nil {
+		return nil, err
+	}
+	sealed := map[unit]bool{}
+	for _, l := range shards {
+		list, err := s.shardNumbers(l)
+		if errors.Is(err, ErrDamaged) || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, s.at(l, err)
+		}
+		sealed[l.unit] = true
+		for _, n := range list {
+			numbers[n] = true
+		}
+	}
+	for _, l := range journals {
+		if sealed[l.unit] {
+			continue
+		}
+		r, err := ReadJournal(s.fsys, s.path(l), s.codec)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range r.Games {
+			numbers[g.Number] = true
+		}
+	}
+	return numbers, nil
+}
+
+// shardNumbers returns the numbers of the games in a shard.
+func (s *Store) shardNumbers(l located) ([]int64, error) {
+	s.mu.Lock()
+	list, ok := s.numbers[l.unit]
+	s.mu.Unlock()
+	if ok {
+		return list, nil
+	}
+	sh, err := openShard(s.fsys, s.path(l))
+	if err != nil {
+		return nil, err
+	}
+	list = make([]int64, 0, sh.info.Games)
+	err = sh.index(func(_ ID, number, _ int64) error {
+		list = append(list, number)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.numbers[l.unit] = list
+	s.mu.Unlock()
+	return list, nil
 }
 
 // All yields every finished game once: those in shards by training step, sequence and worker, then those in journals. It

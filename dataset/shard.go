@@ -30,6 +30,8 @@ const (
 	keyCRC       = "kirin.file_crc32c"
 	blankCRC     = "00000000" // stands in place of the file's checksum while it is computed
 
+	maxGroup = 1 << 11 // games in a row group, which is built in memory
+
 	parquetTail = 8 // bytes behind the footer: its length and "PAR1"
 )
 
@@ -108,6 +110,7 @@ func newShardWriter(f File, codec *Codec) *shardWriter {
 		parquet.Compression(&parquet.Zstd),
 		parquet.CreatedBy("kirin", shardVersion, ""),
 		parquet.DataPageStatistics(true),
+		parquet.MaxRowsPerRowGroup(maxGroup),
 	)
 	return w
 }
@@ -342,15 +345,18 @@ func recovered(err *error) {
 	}
 }
 
-// rows calls f for each row; the row is only valid during the call.
-func (s *shard) rows(f func(*row) error) (err error) {
-	r := parquet.NewGenericReader[row](s.file)
+// readAll calls f for each row of a file, reading only the columns that R names. The row is only valid during the call.
+func readAll[R any](file *parquet.File, batch int, f func(*R) error) error {
+	r, err := openRows[R](file)
+	if err != nil {
+		return err
+	}
 	defer r.Close()
-	batch := make([]row, 16)
+	rows := make([]R, batch)
 	for {
-		n, err := readRows(r, batch)
-		for i := range batch[:n] {
-			if err := f(&batch[i]); err != nil {
+		n, err := readRows(r, rows)
+		for i := range rows[:n] {
+			if err := f(&rows[i]); err != nil {
 				return err
 			}
 		}
@@ -363,9 +369,14 @@ func (s *shard) rows(f func(*row) error) (err error) {
 	}
 }
 
-func readRows(r *parquet.GenericReader[row], batch []row) (n int, err error) {
+func openRows[R any](file *parquet.File) (r *parquet.GenericReader[R], err error) {
 	defer recovered(&err)
-	n, err = r.Read(batch)
+	return parquet.NewGenericReader[R](file), nil
+}
+
+func readRows[R any](r *parquet.GenericReader[R], rows []R) (n int, err error) {
+	defer recovered(&err)
+	n, err = r.Read(rows)
 	if err != nil && err != io.EOF {
 		err = damaged("%v", err)
 	}
@@ -375,7 +386,7 @@ func readRows(r *parquet.GenericReader[row], batch []row) (n int, err error) {
 // games decodes all games in order and calls f for each.
 func (s *shard) games(codec *Codec, f func(*Game) error) error {
 	i := 0
-	return s.rows(func(r *row) error {
+	return readAll(s.file, 16, func(r *row) error {
 		i++
 		g, err := r.game(codec)
 		if err != nil {
@@ -442,27 +453,12 @@ type idNumber struct {
 }
 
 // index reads only the columns that tell which games the shard holds.
-func (s *shard) index(f func(ID, int64, int64) error) (err error) {
-	defer recovered(&err)
-	r := parquet.NewGenericReader[idNumber](s.file)
-	defer r.Close()
-	batch := make([]idNumber, 64)
-	for {
-		n, err := r.Read(batch)
-		for _, e := range batch[:n] {
-			id, bad := ParseID(e.ID)
-			if bad != nil {
-				return damaged("%v", bad)
-			}
-			if err := f(id, e.Number, e.Step); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
+func (s *shard) index(f func(id ID, number, step int64) error) error {
+	return readAll(s.file, 64, func(r *idNumber) error {
+		id, err := ParseID(r.ID)
 		if err != nil {
 			return damaged("%v", err)
 		}
-	}
+		return f(id, r.Number, r.Step)
+	})
 }

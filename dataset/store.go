@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -30,6 +31,9 @@ type Store struct {
 	fsys  FS
 	now   func() time.Time
 	codec *Codec
+
+	mu      sync.Mutex
+	numbers map[unit][]int64 // of the games in shards that have been read
 }
 
 // OpenStore opens the folder dir, creating it if needed.
@@ -37,7 +41,7 @@ func OpenStore(dir string, o Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, o: o, fsys: o.FS, now: o.Clock, codec: NewCodec()}
+	s := &Store{dir: dir, o: o, fsys: o.FS, now: o.Clock, codec: NewCodec(), numbers: map[unit][]int64{}}
 	if s.fsys == nil {
 		s.fsys = OS()
 	}
