@@ -107,10 +107,10 @@ func (w *want) explain(p *rules.Position) error {
 		}
 		for sq := range rules.Square(v.Squares()) {
 			pc := p.At(sq)
-			if w.drop || pc == rules.NoPiece || pc.Side() != p.Side() || !w.piece.has(v.Info(pc.Kind()).Letter) {
+			if w.drop || pc == rules.NoPiece || !w.piece.has(v.Info(pc.Kind()).Letter) {
 				continue
 			}
-			if w.from == sq || w.from == rules.NoSquare && reaches(p, sq, w.to) {
+			if w.from == sq || w.from == rules.NoSquare && pc.Side() == p.Side() && reaches(p, sq, w.to) {
 				usi := v.SquareString(sq) + v.SquareString(w.to)
 				if w.promotes {
 					usi += "+"

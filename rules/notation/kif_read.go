@@ -74,8 +74,11 @@ func startsMove(line string) bool {
 	if c.eat("▲", "△", "☗", "☖", "▼", "▽") != "" {
 		return true
 	}
-	n, _ := c.digits(9)
-	return n >= 0 && (c.eat(" ", "　", "\t", ".", "手目") != "")
+	if line == "" || line[0] < '0' || line[0] > '9' || strings.Trim(line, " 　0123456789") == "" { // file numbers stand above the board
+		return false
+	}
+	c.digits(9)
+	return c.eat(" ", "　", "\t", ".", "手目") != ""
 }
 
 func (r *kifReader) headerLine(line string) error {

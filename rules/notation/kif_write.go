@@ -163,9 +163,7 @@ func kifBoard(b *strings.Builder, p *rules.Position, sides [2]string) {
 	if v.HandKinds() != nil {
 		b.WriteString(sides[rules.Gote] + "の持駒：" + kifHand(p, rules.Gote) + "\n")
 	}
-	for file := v.Width(); file > 0; file-- {
-		b.WriteString(strings.Repeat(" ", cell-1-file/10) + fullWidth(file))
-	}
+	b.WriteString(kifFiles(v.Width(), cell))
 	b.WriteString("\n" + border)
 	for rank := range v.Height() {
 		b.WriteByte('|')
@@ -187,6 +185,22 @@ func kifBoard(b *strings.Builder, p *rules.Position, sides [2]string) {
 		b.WriteString(sides[rules.Sente] + "の持駒：" + kifHand(p, rules.Sente) + "\n")
 	}
 	b.WriteString(sides[p.Side()] + "番\n")
+}
+
+// kifFiles is the line of file numbers above a board; with numbers of two digits it is spaced as lishogi has it.
+func kifFiles(width, cell int) string {
+	s := ""
+	if width <= 9 {
+		s = " "
+	}
+	for file := width; file > 0; file-- {
+		pad := cell - 1
+		if width > 9 && file >= 9 {
+			pad = 1
+		}
+		s += strings.Repeat(" ", pad) + fullWidth(file)
+	}
+	return s
 }
 
 func kifHand(p *rules.Position, s rules.Side) string {
