@@ -72,9 +72,11 @@ func ParseAlgebraic(p *rules.Position, s string) (rules.Move, error) {
 		return rules.NoMove, fmt.Errorf("move %q: %w", s, err)
 	}
 	m, err := p.ParseMove(usi)
-	if err != nil && !strings.ContainsAny(s, "+=@*") {
-		if forced, e := p.ParseMove(usi + "+"); e == nil {
-			return forced, nil
+	if err != nil && errors.Is(err, rules.ErrIllegalMove) && !strings.ContainsAny(s, "+=@*,") {
+		if from, _, e := parseAlgebraicSquare(v, s); e == nil && v.Info(p.At(from).Kind()).Promotes != rules.NoKind {
+			if forced, e := p.ParseMove(usi + "+"); e == nil {
+				return forced, nil
+			}
 		}
 	}
 	if err != nil {
