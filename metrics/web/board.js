@@ -2,7 +2,7 @@
 import { parseSFEN, sign, squaresOf, starPoints } from "./sfen.js";
 import { el, svg } from "./util.js";
 
-const cell = 40, margin = 16;
+const cell = 40;
 
 // hasKanji reports whether this browser has the signs of the pieces: signs
 // that are missing are all drawn as the same box.
@@ -24,8 +24,9 @@ export function drawBoard(variant, sfen, options = {}) {
   const position = parseSFEN(sfen, variant);
   const { rows, width } = position, heightSquares = rows.length;
   const w = width * cell, h = heightSquares * cell;
+  const small = Math.max(8, 0.026 * w), margin = small + 6; // coordinates look alike on all boards
   const place = ([x, y]) => (options.flipped ? [width - 1 - x, heightSquares - 1 - y] : [x, y]);
-  const root = svg("svg", { class: "board", viewBox: `0 0 ${w + margin + 4} ${h + margin + 4}`, role: "img", "aria-label": "Position " + sfen });
+  const root = svg("svg", { class: "board", viewBox: `0 0 ${w + margin + 2} ${h + margin + 4}`, role: "img", "aria-label": "Position " + sfen });
   const g = svg("g", { transform: `translate(2 ${margin})` });
   root.append(g);
   g.append(svg("rect", { class: "wood", x: -1, y: -1, width: w + 2, height: h + 2, rx: 2 }));
@@ -41,11 +42,11 @@ export function drawBoard(variant, sfen, options = {}) {
   for (const [x, y] of starPoints(variant)) g.append(svg("circle", { class: "star", cx: x * cell, cy: y * cell, r: 2.6 }));
   for (let i = 0; i < width; i++) {
     const [x] = place([i, 0]);
-    root.append(svg("text", { class: "coordinate", x: 2 + (x + 0.5) * cell, y: 10, "text-anchor": "middle" }, String(width - i)));
+    root.append(svg("text", { class: "coordinate", "font-size": small, x: 2 + (x + 0.5) * cell, y: small, "text-anchor": "middle" }, String(width - i)));
   }
   for (let i = 0; i < heightSquares; i++) {
     const [, y] = place([0, i]);
-    root.append(svg("text", { class: "coordinate", x: w + 8, y: margin + (y + 0.5) * cell + 3.5 }, String.fromCharCode(97 + i)));
+    root.append(svg("text", { class: "coordinate", "font-size": small, x: w + margin / 2 + 2, y: margin + (y + 0.5) * cell + small / 3, "text-anchor": "middle" }, String.fromCharCode(97 + i)));
   }
   rows.forEach((row, y) => row.forEach((piece, x) => {
     if (!piece) return;

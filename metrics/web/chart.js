@@ -109,7 +109,7 @@ export class Chart {
         const values = view.smooth && !line.exact ? s.smooth(line.values) : line.values;
         items.push({
           label: runs.length > 1 ? run.name : line.label, detail: line.label, color: runs.length > 1 ? run.color : (line.color ?? i),
-          dash: runs.length > 1 ? i : line.dash ? 1 : 0, xs: s[view.axis], values, faint: values !== line.values && runs.length === 1 ? line.values : null, run,
+          dash: runs.length > 1 ? i : line.dash ? 1 : 0, xs: s[view.axis], session: view.axis === "time" ? s.session : null, values, faint: values !== line.values && runs.length === 1 ? line.values : null, run,
         });
         seen.push({ raw: line.values, shown: values });
       });
@@ -234,8 +234,8 @@ export class Chart {
       for (let i = item.xs.length - 1; i >= 0; i--) d += "L" + n(x(item.xs[i])) + " " + n(y(item.low[i]));
       body.append(svg("path", { class: "band " + color, d: d + "Z" }));
     }
-    if (item.faint) body.append(svg("path", { class: "line faint " + color, d: path(item.xs, item.faint, x, y) }));
-    body.append(svg("path", { class: "line " + color + (item.dash ? " dash" + item.dash : ""), d: path(item.xs, item.values, x, y) }));
+    if (item.faint) body.append(svg("path", { class: "line faint " + color, d: path(item, item.faint, x, y) }));
+    body.append(svg("path", { class: "line " + color + (item.dash ? " dash" + item.dash : ""), d: path(item, item.values, x, y) }));
     if (item.marks) item.xs.forEach((v, i) => body.append(svg("circle", { class: "mark " + color, cx: n(x(v)), cy: n(y(item.values[i])), r: item.xs.length > 60 ? 1.5 : 2.5 })));
   }
 
@@ -305,15 +305,17 @@ function swatch(cls) {
     cls.includes("solid") ? svg("rect", { class: "area " + cls, x: 1, y: 0, width: 10, height: 10, rx: 2 }) : svg("line", { class: "line " + cls, x1: 1, x2: 13, y1: 5, y2: 5 }));
 }
 
-// path draws a column; a value that is missing breaks the line, and one alone
-// becomes a dot.
-function path(xs, values, x, y) {
+// path draws a column. A value that is missing breaks the line, and so do a
+// step back and, on the clock, a pause between sessions; a value alone becomes
+// a dot.
+function path({ xs, session }, values, x, y) {
   let d = "", down = false;
   for (let i = 0; i < values.length; i++) {
     if (values[i] === null || xs[i] === null) {
       down = false;
       continue;
     }
+    if (i > 0 && (xs[i] < xs[i - 1] || (session && session[i] !== session[i - 1]))) down = false;
     d += (down ? "L" : "M") + n(x(xs[i])) + " " + n(y(values[i])) + (!down && (i + 1 >= values.length || values[i + 1] === null) ? "h0" : "");
     down = true;
   }

@@ -61,6 +61,7 @@ function follow() {
     else { open(); refreshSoon(); }
   });
   open();
+  setInterval(() => state.status?.waiting.length && showStatus(), 1000);
 }
 
 function lost(error) {
@@ -125,7 +126,7 @@ function showStatus() {
     const ran = s?.length ? duration(s.elapsed[s.length - 1]) : null;
     if (status.waiting.length) {
       kind = "waits";
-      text = status.waiting.map((w) => `${capital(words(w.part))} waits: ${w.detail || words(w.reason)} (${duration(Math.max(0, Date.now() / 1000 - Date.parse(w.since) / 1000))})`).join(" · ");
+      text = status.waiting.map((w) => `${partNames[w.part] || words(w.part)} waits: ${w.detail || words(w.reason)} (${duration(Math.max(0, Date.now() / 1000 - Date.parse(w.since) / 1000))})`).join(" · ");
     } else if (status.live) {
       kind = "live";
       text = run.points ? "Playing and learning" : "Started; the first figures come in a few seconds";
@@ -143,7 +144,7 @@ function showStatus() {
   node.querySelector(".text").textContent = text;
 }
 
-const capital = (s) => s.charAt(0).toUpperCase() + s.slice(1);
+const partNames = { train: "Training", selfplay: "Self-play", rating: "Rating" };
 
 // recent is a rate over the last rows.
 const recent = (s, name) => last(s.rate(s.sum(name), 3));
@@ -157,15 +158,16 @@ function showTiles() {
   const run = focus(), s = run.series;
   if (!s) return;
   const rated = newest(run), positions = last(s.value("kirin_window_positions"));
-  const busy = [...s.by("kirin_cpu_seconds_total", "part").values()].reduce((n, c) => n + (last(s.rate(c, 3)) || 0), 0);
+  const busy = recent(s, "kirin_cpu_seconds_total"), cores = last(s.value("kirin_cpu_cores"));
+  const rate = (name, unit) => { const v = recent(s, name); return v === null ? "" : amount(v) + " " + unit; };
   const tile = (label, value, more) => el("div", { class: "tile" }, el("span", {}, label), el("b", {}, value), el("small", {}, more || ""));
   replace($("tiles"),
-    tile("Training step", whole(run.step), amount(recent(s, "kirin_train_samples_total")) + " samples/s"),
-    tile("Games", whole(run.games), amount(recent(s, "kirin_selfplay_games_total")) + " games/s"),
-    tile("Plies per second", amount(recent(s, "kirin_selfplay_plies_total")), amount(recent(s, "kirin_network_positions_total")) + " positions/s"),
+    tile("Training step", whole(run.step), rate("kirin_train_samples_total", "samples/s")),
+    tile("Games", whole(run.games), rate("kirin_selfplay_games_total", "games/s")),
+    tile("Plies per second", amount(recent(s, "kirin_selfplay_plies_total")), rate("kirin_network_positions_total", "positions/s")),
     tile("Rating", rated ? whole(rated.elo) : "–", rated ? `± ${Math.round((rated.high - rated.low) / 2)} Elo, step ${whole(rated.step)}` : "not played yet"),
-    tile("Window", amount(positions), "positions"),
-    tile("Cores busy", amount(busy), "of " + amount(last(s.value("kirin_cpu_cores")))));
+    tile("Window", amount(positions), positions === null ? "" : "positions"),
+    tile("Cores busy", amount(busy), cores === null ? "" : "of " + amount(cores)));
 }
 
 // showRuns lists several runs, to switch their curves on and off.

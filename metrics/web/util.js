@@ -36,7 +36,7 @@ export function amount(v) {
   for (const [limit, by, sign] of [[1e9, 1e9, "G"], [1e6, 1e6, "M"], [1e4, 1e3, "k"]]) {
     if (a >= limit) return trim(v / by, 3) + sign;
   }
-  if (a >= 1000) return Math.round(v).toLocaleString("en");
+  if (a >= 1000) return whole(v);
   if (a !== 0 && a < 0.001) return v.toExponential(1).replace("e-", "e-");
   return trim(v, 3);
 }
