@@ -51,7 +51,7 @@ func (p *Position) attacked(sq Square, s Side, by, occ set) bool {
 		}
 	}
 	for x := t.ring2[sq].and(p.jumpers[s]).and(by); !x.empty(); x = x.rest() {
-		if q := x.first(); t.step[int(p.board[q])*t.n+int(q)].has(sq) && (!p.v.rule.pawnsBlock || p.lionReaches(q, sq)) {
+		if q := x.first(); t.step[int(p.board[q])*t.n+int(q)].has(sq) && (!p.v.rule.pawnsBlock || p.lionReaches(p.board[q], q, sq, occ)) {
 			return true
 		}
 	}
@@ -103,7 +103,7 @@ func (p *Position) findAttackers(k Square, opp Side) {
 	}
 	for x := t.ring2[k].and(p.jumpers[opp]); !x.empty(); x = x.rest() {
 		q := x.first()
-		if t.step[int(p.board[q])*t.n+int(q)].has(k) && (!p.v.rule.pawnsBlock || p.lionReaches(q, k)) {
+		if t.step[int(p.board[q])*t.n+int(q)].has(k) && (!p.v.rule.pawnsBlock || p.lionReaches(p.board[q], q, k, occ)) {
 			p.st.checkers = p.st.checkers.or(single(q))
 		}
 	}

@@ -86,7 +86,7 @@ func (p *Position) lionMoves(dst []Move, count bool, from Square, done *lionDone
 	to := t.ring1[from].or(t.ring2[from]).and(mask)
 	if p.v.rule.pawnsBlock {
 		for x := to.and(t.ring2[from]); !x.empty(); x = x.rest() {
-			if q := x.first(); !p.leapFree(from, q) {
+			if q := x.first(); !p.leapFree(from, q, own.or(opp)) {
 				to = to.andNot(single(q))
 			}
 		}
@@ -252,12 +252,12 @@ func (p *Position) hasFoot(from, x, via Square) bool {
 	return p.attacked(x, opp, by, occ)
 }
 
-// leapFree tells whether, under the option lion_jump=pawns_block, the lion on from gets to x at distance two without taking
-// anything on the way: by the leap or by two steps over an empty square.
-func (p *Position) leapFree(from, x Square) bool {
+// leapFree tells whether, under the option lion_jump=pawns_block, a lion on from gets to x at distance two without taking
+// anything on the way while the squares of occ are occupied: by the leap or by two steps over an empty square.
+func (p *Position) leapFree(from, x Square, occ set) bool {
 	t := &p.v.tables
 	both := t.ring1[from].and(t.ring1[x])
-	if !both.andNot(p.occ[0].or(p.occ[1])).empty() {
+	if !both.andNot(occ).empty() {
 		return true
 	}
 	if d := t.dir[int(from)*t.n+int(x)]; d != noDir {
@@ -271,14 +271,11 @@ func (p *Position) leapFree(from, x Square) bool {
 	return false
 }
 
-// lionReaches tells whether the piece on q, which has x among its jumps, gets there under lion_jump=pawns_block.
-func (p *Position) lionReaches(q, x Square) bool {
+// lionReaches tells whether pc on q, which has x among its steps and jumps, gets there under lion_jump=pawns_block.
+func (p *Position) lionReaches(pc Piece, q, x Square, occ set) bool {
 	t := &p.v.tables
-	pc := p.board[q]
-	if t.class[pc]&classLion == 0 || p.leapFree(q, x) {
-		return true
-	}
-	return !t.ring1[q].and(t.ring1[x]).and(p.occ[pc.Side().Other()]).empty()
+	return t.class[pc]&classLion == 0 || t.ring1[q].has(x) || p.leapFree(q, x, occ) ||
+		!t.ring1[q].and(t.ring1[x]).and(occ).and(p.occ[pc.Side().Other()]).empty()
 }
 
 // lionPath tells whether the own piece on from has the power to step to via and from there to the square to.

@@ -12,6 +12,7 @@ type Position struct {
 	side        Side
 	first       Side
 	startNumber int
+	odd         bool // the start SFEN lets the side to move attack the king
 
 	occ     [2]set // by side: its pieces
 	royals  [2]set

@@ -218,7 +218,8 @@ func (p *Position) validate() error {
 		}
 	}
 	opp := p.side.Other()
-	if v.rule.mateEnds && !v.game.diagrams && p.attacked(p.royals[opp].first(), p.side, p.occ[p.side], p.occ[0].or(p.occ[1])) {
+	p.odd = p.attacked(p.royals[opp].first(), p.side, p.occ[p.side], p.occ[0].or(p.occ[1]))
+	if p.odd && v.rule.mateEnds && !v.game.diagrams {
 		return fmt.Errorf("%s is to move and could take the %s", p.side, v.kinds[1].English)
 	}
 	return nil
