@@ -122,6 +122,7 @@ type summary struct {
 	Reason    string `parquet:"reason,dict"`
 	Truncated bool   `parquet:"truncated"`
 	Length    int32  `parquet:"length"`
+	Positions int32  `parquet:"positions"`
 	Net       string `parquet:"net,dict"`
 	Step      int64  `parquet:"step"`
 }
@@ -148,7 +149,6 @@ func (c *checker) shard(l located) error {
 		})
 	}
 	if err == nil {
-		c.r.Positions += sh.info.Positions
 		return nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -189,9 +189,8 @@ func (c *checker) journal(l located, sealed bool) error {
 	for _, g := range r.Games {
 		c.count(g.ID, &summary{
 			Variant: g.Variant, Result: g.Outcome.Result.String(), Reason: g.Outcome.Reason.String(), Truncated: g.Truncated,
-			Length: int32(len(g.Plies)), Net: g.Net, Step: g.Step,
+			Length: int32(len(g.Plies)), Positions: int32(g.Positions()), Net: g.Net, Step: g.Step,
 		})
-		c.r.Positions += int64(g.Positions())
 	}
 	return nil
 }
@@ -204,6 +203,7 @@ func (c *checker) count(id ID, m *summary) {
 	c.ids[id] = struct{}{}
 	c.r.Games++
 	c.r.Plies += int64(m.Length)
+	c.r.Positions += int64(m.Positions)
 	c.nets[m.Net] = true
 	if c.r.FirstStep < 0 || m.Step < c.r.FirstStep {
 		c.r.FirstStep = m.Step

@@ -144,6 +144,9 @@ func (s *Store) quarantineShard(l located, cause error) error {
 	if err != nil {
 		return fmt.Errorf("%s is bad (%w) and cannot be put aside: %w", s.rel(path), cause, err)
 	}
+	s.mu.Lock()
+	delete(s.numbers, l.unit)
+	s.mu.Unlock()
 	s.report(Damage{Path: s.rel(path), Bytes: l.size, Reason: reasonOf(cause), Saved: s.rel(saved)})
 	return nil
 }

@@ -45,6 +45,7 @@ type row struct {
 	Reason    string   `parquet:"reason,dict"`
 	Truncated bool     `parquet:"truncated"`
 	Length    int32    `parquet:"length"`
+	Positions int32    `parquet:"positions"`
 	Seed      uint64   `parquet:"seed"`
 	Number    int64    `parquet:"number"`
 	Net       string   `parquet:"net,dict"`
@@ -129,12 +130,13 @@ func (w *shardWriter) add(g *Game) error {
 	}
 	w.info.Variant, w.info.Rules = g.Variant, g.Rules
 	targets := texts.targets
+	positions := g.Positions()
 	r := &w.row[0]
 	plies := r.Plies[:0]
 	*r = row{
 		ID: g.ID.String(), Variant: g.Variant, Rules: g.Rules, Start: g.Start,
 		Result: g.Outcome.Result.String(), Reason: g.Outcome.Reason.String(), Truncated: g.Truncated,
-		Length: int32(len(g.Plies)), Seed: g.Seed, Number: g.Number, Net: g.Net, Step: g.Step,
+		Length: int32(len(g.Plies)), Positions: int32(positions), Seed: g.Seed, Number: g.Number, Net: g.Net, Step: g.Step,
 		Config: g.Config, Version: g.Version, Kernel: g.Kernel, Worker: g.Worker,
 	}
 	for i := range g.Plies {
@@ -157,7 +159,7 @@ func (w *shardWriter) add(g *Game) error {
 	r.Plies = plies
 	w.info.Games++
 	w.info.Plies += int64(len(g.Plies))
-	w.info.Positions += int64(g.Positions())
+	w.info.Positions += int64(positions)
 	_, err = w.w.Write(w.row[:])
 	return err
 }
@@ -441,6 +443,9 @@ func (r *row) game(codec *Codec) (*Game, error) {
 	}
 	if err := raw.resolve(v, g, func(i uint32) string { return list[i] }); err != nil {
 		return nil, err
+	}
+	if n := g.Positions(); n != int(r.Positions) {
+		return nil, damaged("%d positions instead of %d", n, r.Positions)
 	}
 	return g, nil
 }
