@@ -31,8 +31,8 @@ func (p *Position) Do(m Move) {
 				if v.class[cap]&classLion != 0 {
 					ban = to
 				}
-				if v.hasHands {
-					p.addHand(s, v.base[cap.Kind()])
+				if k := v.taken[cap.Kind()]; k != NoKind {
+					p.addHand(s, k)
 				}
 			}
 			p.take(pc, from)
@@ -134,8 +134,8 @@ func (p *Position) Undo() {
 			p.put(u.moved, from)
 			if u.captured != NoPiece {
 				p.put(u.captured, to)
-				if p.v.hasHands {
-					p.dropHand(s, p.v.base[u.captured.Kind()])
+				if k := p.v.taken[u.captured.Kind()]; k != NoKind {
+					p.dropHand(s, k)
 				}
 			}
 		}

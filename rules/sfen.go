@@ -213,11 +213,14 @@ func (p *Position) validate() error {
 		return nil
 	}
 	for _, s := range []Side{Sente, Gote} {
-		if p.royals[s].empty() {
+		if p.royals[s].empty() && v.rule.mateEnds {
 			return fmt.Errorf("%s has no %s", s, v.kinds[1].English)
 		}
 	}
 	opp := p.side.Other()
+	if p.royals[opp].empty() {
+		return nil
+	}
 	p.odd = p.attacked(p.royals[opp].first(), p.side, p.occ[p.side], p.occ[0].or(p.occ[1]))
 	if p.odd && v.rule.mateEnds && !v.game.diagrams {
 		return fmt.Errorf("%s is to move and could take the %s", p.side, v.kinds[1].English)

@@ -17,6 +17,7 @@ type tables struct {
 	total     []uint8 // by Kind: pieces of it at the start, both sides, counted unpromoted
 
 	base        []Kind  // by Kind: the unpromoted kind
+	taken       []Kind  // by Kind: the kind that a captured piece is in hand, NoKind if it leaves the game
 	hasHands    bool    // captured pieces change sides
 	flagged     bool    // promotion rules remember something about pieces
 	pawnLimit   uint8   // own pieces of the limited kind allowed on a file
@@ -120,7 +121,7 @@ func (t *tables) buildKinds(g *game) {
 			Droppable: strings.Contains(g.hand, d.letter)}
 		t.vectors[k] = vectorsOf(&d.move)
 	}
-	t.base = make([]Kind, len(t.kinds))
+	t.base, t.taken = make([]Kind, len(t.kinds)), make([]Kind, len(t.kinds))
 	t.pieceText = make([]string, 2*len(t.kinds))
 	t.pieceByText = map[string]Piece{}
 	for k := 1; k < len(t.kinds); k++ {
@@ -131,6 +132,9 @@ func (t *tables) buildKinds(g *game) {
 		t.base[k] = Kind(k)
 		if d := t.kinds[k].Demotes; d != 0 {
 			t.base[k] = d
+		}
+		if t.kinds[t.base[k]].Droppable {
+			t.taken[k] = t.base[k]
 		}
 		for _, s := range []Side{Sente, Gote} {
 			text, p := letter, MakePiece(Kind(k), s)
