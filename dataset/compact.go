@@ -16,6 +16,7 @@ type CompactGame struct {
 	start     *rules.Position // shared by the games with the same start; read only
 	id        ID
 	number    int64
+	step      int64
 	outcome   rules.Outcome
 	truncated bool
 	ownStart  bool // start is not shared
@@ -46,7 +47,7 @@ const answerHeader = 5
 // goes on after its end, or if its result contradicts the board.
 func compact(g *Game, start, pos *rules.Position, scratch *compactScratch) (*CompactGame, error) {
 	c := &CompactGame{
-		start: start, id: g.ID, number: g.Number, outcome: g.Outcome, truncated: g.Truncated,
+		start: start, id: g.ID, number: g.Number, step: g.Step, outcome: g.Outcome, truncated: g.Truncated,
 		moves:   make([]rules.Move, len(g.Plies)),
 		samples: make([]sampleRef, 0, g.Positions()),
 	}
@@ -152,6 +153,9 @@ func (c *CompactGame) ID() ID { return c.id }
 
 // Number returns the game's number.
 func (c *CompactGame) Number() int64 { return c.number }
+
+// Step returns the training step of the net that played the game.
+func (c *CompactGame) Step() int64 { return c.step }
 
 // Outcome returns the game's result.
 func (c *CompactGame) Outcome() rules.Outcome { return c.outcome }
