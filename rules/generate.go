@@ -50,7 +50,7 @@ func (p *Position) generate(dst []Move, count, strict bool) ([]Move, int) {
 			if !c.atMostOne() {
 				return dst, n
 			}
-			mask = p.evasionMask(king, c.first())
+			mask = p.evasionMask(king, c.first()).andNot(p.royals[s.Other()])
 		}
 	}
 	if !p.doubles[s].empty() || p.st.ban != NoSquare {
