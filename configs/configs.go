@@ -210,7 +210,7 @@ func prefixed(section string, err error) []error {
 
 // changeable lists the keys that may differ when a run is continued; a
 // trailing dot stands for the whole section.
-var changeable = []string{"web.", "rating.", "selfplay.workers", "kernel", "data.max_disk", "window.max_bytes", "loop.keep_checkpoints", "loop.keep_weights", "loop.checkpoint_steps"}
+var changeable = []string{"web.", "rating.", "selfplay.workers", "selfplay.games", "kernel", "data.max_disk", "window.max_bytes", "loop.keep_checkpoints", "loop.keep_weights", "loop.checkpoint_steps"}
 
 // Changeable tells whether a run may be continued with another value of key.
 func Changeable(key string) bool {

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"kirin/dataset/whole"
+	"kirin/network/train"
+)
+
+// loopState is what the loop itself must remember, beside the trainer's own
+// state, to go on exactly: it is loop.json in each checkpoint.
+type loopState struct {
+	Step    int    `json:"step"`
+	Samples int64  `json:"samples"`   // drawn so far
+	Played  int64  `json:"positions"` // of all games seen so far
+	Games   int64  `json:"games"`     // seen so far
+	Random  []byte `json:"random"`    // of the sampler
+	Feed    []byte `json:"feed"`      // what has been read of the games
+	Window  []byte `json:"window"`    // which games it holds, in order
+}
+
+// sealed is loop.json's frame: a flipped bit is noticed.
+type sealed struct {
+	State    json.RawMessage `json:"state"`
+	Checksum uint32          `json:"crc32c"`
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func (r *runDir) checkpointDir(step int) string { return r.path("train", stepName(step)) }
+
+// saveCheckpoint writes train/<step> whole, points train/latest at it and
+// removes old ones.
+func (r *runDir) saveCheckpoint(t *train.Trainer, s loopState) error {
+	state, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	loop, err := json.Marshal(sealed{state, crc32.Checksum(state, castagnoli)})
+	if err != nil {
+		return err
+	}
+	err = whole.WriteDir(r.checkpointDir(s.Step), func(dir string) error {
+		if err := t.Save(dir); err != nil {
+			return err
+		}
+		return whole.WriteFile(filepath.Join(dir, "loop.json"), loop)
+	})
+	if err != nil {
+		return err
+	}
+	if err := whole.WriteFile(r.path("train", "latest"), fmt.Appendln(nil, stepName(s.Step))); err != nil {
+		return err
+	}
+	all, err := steps(r.path("train"), "")
+	if err != nil {
+		return err
+	}
+	for _, old := range all[:max(len(all)-r.cfg.Loop.KeepCheckpoints, 0)] {
+		err = errors.Join(err, os.RemoveAll(r.checkpointDir(old)))
+	}
+	return err
+}
+
+// checkpoints lists the steps to try, the one train/latest names first, then
+// the older ones from new to old. Newer ones than train/latest names exist
+// only when it is damaged.
+func (r *runDir) checkpoints() ([]int, error) {
+	all, err := steps(r.path("train"), "")
+	if err != nil {
+		return nil, err
+	}
+	newest := -1
+	b, err := os.ReadFile(r.path("train", "latest"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	default:
+		if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+			newest = n
+		}
+	}
+	var out []int
+	for i := len(all) - 1; i >= 0; i-- {
+		if newest < 0 || all[i] <= newest {
+			out = append(out, all[i])
+		}
+	}
+	if len(out) == 0 {
+		for i := len(all) - 1; i >= 0; i-- {
+			out = append(out, all[i])
+		}
+	}
+	return out, nil
+}
+
+// loadCheckpoint restores the trainer and the loop from train/<step>.
+func (r *runDir) loadCheckpoint(t *train.Trainer, step int) (loopState, error) {
+	var s loopState
+	dir := r.checkpointDir(step)
+	file := filepath.Join(dir, "loop.json")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return s, err
+	}
+	var frame sealed
+	if err := json.Unmarshal(b, &frame); err != nil {
+		return s, fmt.Errorf("%s: damaged: %w", file, err)
+	}
+	if crc32.Checksum(frame.State, castagnoli) != frame.Checksum {
+		return s, fmt.Errorf("%s: damaged: its checksum does not match", file)
+	}
+	if err := json.Unmarshal(frame.State, &s); err != nil {
+		return s, fmt.Errorf("%s: damaged: %w", file, err)
+	}
+	if s.Step != step {
+		return s, fmt.Errorf("%s: damaged: it is of step %d", file, s.Step)
+	}
+	return s, t.Load(dir)
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kirin/dataset"
+	"kirin/dataset/whole"
+	"kirin/network"
+	"kirin/network/encode"
+	"kirin/rules"
+
+	"github.com/spf13/cobra"
+)
+
+// exportFlags are the flags of export.
+type exportFlags struct {
+	net, games, format, out string
+}
+
+// netFormats and gameFormats say what export can write.
+var (
+	netFormats  = []string{"onnx", "safetensors"}
+	gameFormats = []string{"usi", "parquet"}
+)
+
+func newExport() *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write a net or games for other programs",
+		Long: `Export writes a net as
+  onnx          for onnxruntime and others; beside it a table of the policy's
+                indices (FILE.moves.tsv). docs/nets.md says how to feed it
+  safetensors   the weights with their metadata
+or the games of a run as
+  usi           one game a line: position sfen ... moves ...
+  parquet       all shards in one file, for DuckDB, pandas and others`,
+		Example: `  kirin export --net runs/minishogi@latest --format onnx --out minishogi.onnx
+  kirin export --games runs/minishogi --format parquet --out games.parquet`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.net, "net", "", "net to export: FILE, RUN@latest, RUN@first, RUN@STEP")
+	fl.StringVar(&f.games, "games", "", "run whose games to export")
+	fl.StringVar(&f.format, "format", "", "nets: "+strings.Join(netFormats, ", ")+"; games: "+strings.Join(gameFormats, ", "))
+	fl.StringVar(&f.out, "out", "", "file to write (usi: - for standard output)")
+	cmd.MarkFlagRequired("format")
+	cmd.MarkFlagRequired("out")
+	return cmd
+}
+
+func (f *exportFlags) run(stdout, stderr io.Writer) error {
+	switch {
+	case (f.net == "") == (f.games == ""):
+		return errors.New("give either --net or --games")
+	case f.net != "" && !slices.Contains(netFormats, f.format):
+		return fmt.Errorf("--format %s: a net is written as %s", f.format, strings.Join(netFormats, " or "))
+	case f.games != "" && !slices.Contains(gameFormats, f.format):
+		return fmt.Errorf("--format %s: games are written as %s", f.format, strings.Join(gameFormats, " or "))
+	case f.net != "":
+		return f.exportNet(stderr)
+	}
+	return f.exportGames(stdout, stderr)
+}
+
+func (f *exportFlags) exportNet(stderr io.Writer) error {
+	file, err := netFile(f.net)
+	if err != nil {
+		return err
+	}
+	w, err := network.ReadWeights(file)
+	if err != nil {
+		return err
+	}
+	if f.format == "safetensors" {
+		sum, err := network.WriteWeights(f.out, w)
+		if err == nil {
+			fmt.Fprintf(stderr, "%s: net %s of step %d, sha256 %s\n", f.out, w.Form.Spec, w.Meta.Step, sum)
+		}
+		return err
+	}
+	v, err := loadRules(w.Meta.Variant, w.Meta.Rules)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	enc, err := encode.New(v)
+	if err != nil {
+		return err
+	}
+	if err := fits(w, v, enc); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := network.WriteONNX(f.out, w); err != nil {
+		return err
+	}
+	table := strings.TrimSuffix(f.out, filepath.Ext(f.out)) + ".moves.tsv"
+	t, err := whole.Create(table)
+	if err != nil {
+		return err
+	}
+	buf := bufio.NewWriter(t)
+	if err := errors.Join(enc.WriteMoves(buf), buf.Flush()); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", table, err), t.Abort())
+	}
+	if err := t.Commit(); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "%s: net %s of step %d; its policy indices: %s\n", f.out, w.Form.Spec, w.Meta.Step, table)
+	return nil
+}
+
+// loadRules loads a game from what files record of its rules.
+func loadRules(name, recorded string) (*rules.Variant, error) {
+	if recorded == "" || recorded == "default" {
+		return rules.Load(name)
+	}
+	return rules.Load(name, strings.Split(recorded, ",")...)
+}
+
+func (f *exportFlags) exportGames(stdout, stderr io.Writer) error {
+	r, err := openRun(f.games)
+	if err != nil {
+		return err
+	}
+	store, err := dataset.OpenStore(r.path("games"), r.cfg.Data)
+	if err != nil {
+		return err
+	}
+	if f.format == "parquet" {
+		n, err := store.Merge(f.out)
+		if err == nil {
+			fmt.Fprintf(stderr, "%s: %d games\n", f.out, n)
+		}
+		return err
+	}
+	if f.out == "-" {
+		_, err := writeUSI(stdout, r.variant, store)
+		return err
+	}
+	file, err := whole.Create(f.out)
+	if err != nil {
+		return err
+	}
+	n, err := writeUSI(file, r.variant, store)
+	if err != nil {
+		return errors.Join(err, file.Abort())
+	}
+	if err := file.Commit(); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "%s: %d games\n", f.out, n)
+	return nil
+}
+
+// writeUSI writes each game as a line: position sfen ... moves ..., with result
+// and reason after a tab.
+func writeUSI(w io.Writer, v *rules.Variant, store *dataset.Store) (int, error) {
+	out := bufio.NewWriter(w)
+	n := 0
+	for g, err := range store.All() {
+		if err != nil {
+			return n, err
+		}
+		p, err := v.ParseSFEN(g.Start)
+		if err != nil {
+			return n, fmt.Errorf("game %s: %w", g.ID, err)
+		}
+		fmt.Fprintf(out, "position sfen %s moves", g.Start)
+		for i := range g.Plies {
+			m := g.Plies[i].Move
+			out.WriteByte(' ')
+			out.WriteString(p.FormatMove(m))
+			p.Do(m)
+		}
+		if _, err := fmt.Fprintf(out, "\t%s\t%s\n", g.Outcome.Result, g.Outcome.Reason); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, out.Flush()
+}

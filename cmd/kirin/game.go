@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"kirin/rules"
+
+	"github.com/spf13/cobra"
+)
+
+// gameFlags name a game and its rules.
+type gameFlags struct {
+	variant string
+	preset  string
+	sets    []string
+	sfen    string
+}
+
+func (f *gameFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.variant, "variant", "minishogi", "game: "+strings.Join(rules.Names(), ", "))
+	cmd.Flags().StringVar(&f.preset, "rules", "", "named set of rule options (chushogi: japanese, jcsa, western, lishogi)")
+	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "rule option, for example --set max_plies=0 (repeatable)")
+}
+
+func (f *gameFlags) addSFEN(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.sfen, "sfen", "", "position (default: the start position)")
+}
+
+// load returns the game.
+func (f *gameFlags) load() (*rules.Variant, error) {
+	settings := f.sets
+	if f.preset != "" {
+		settings = append([]string{"preset=" + f.preset}, settings...)
+	}
+	return rules.Load(f.variant, settings...)
+}
+
+// position returns the game and the position --sfen names.
+func (f *gameFlags) position() (*rules.Variant, *rules.Position, error) {
+	v, err := f.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.sfen == "" {
+		return v, v.Start(), nil
+	}
+	p, err := v.ParseSFEN(f.sfen)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--sfen: %w", err)
+	}
+	return v, p, nil
+}
+
+// playMoves plays USI moves, naming the ply of one that is not legal.
+func playMoves(p *rules.Position, moves []string) error {
+	for i, text := range moves {
+		m, err := p.ParseMove(text)
+		if err != nil {
+			return fmt.Errorf("ply %d: %w", i+1, err)
+		}
+		p.Do(m)
+	}
+	return nil
+}

@@ -1,0 +1,389 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kirin/dataset"
+)
+
+// runState is what a run has come to: its newest net and checkpoint, and its
+// games by number.
+func runState(t *testing.T, dir string) (weights, checkpoint string, games map[int64]string) {
+	t.Helper()
+	r, err := openRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.latest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := r.checkpoints()
+	if err != nil || len(all) == 0 {
+		t.Fatalf("checkpoints %v, %v", all, err)
+	}
+	b, err := os.ReadFile(filepath.Join(r.checkpointDir(all[0]), "trainer.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := dataset.OpenStore(r.path("games"), r.cfg.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	games = map[int64]string{}
+	for g, err := range store.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, twice := games[g.Number]; twice {
+			t.Errorf("game %d is stored twice", g.Number)
+		}
+		g.Worker = ""
+		text, err := json.Marshal(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		games[g.Number] = fmt.Sprintf("%x", sha256.Sum256(text))
+	}
+	return fmt.Sprintf("%d %s", p.step, p.sum), fmt.Sprintf("%d %x", all[0], sha256.Sum256(b)), games
+}
+
+func TestLockstepIsAFunctionOfItsConfigurationHoweverOftenItIsKilled(t *testing.T) {
+	dir := t.TempDir()
+	whole, broken := filepath.Join(dir, "whole"), filepath.Join(dir, "broken")
+	mustRun(t, tiny(whole, "--set", "schedule=lockstep", "--set", "selfplay.workers=1", "--steps", "40")...)
+
+	rng := rand.New(rand.NewPCG(1, 2))
+	for attempt := 0; ; attempt++ {
+		if attempt > 40 {
+			t.Fatal("the killed run does not get to its end")
+		}
+		c, errs := program(t, tiny(broken, "--set", "schedule=lockstep", "--set", "selfplay.workers=3", "--set", "selfplay.games=3", "--steps", "40")...)
+		if attempt > 0 {
+			c, errs = program(t, "train", "--dir", broken, "--steps", "40", "--set", fmt.Sprint("selfplay.workers=", 1+attempt%3))
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- c.Wait() }()
+		wait := time.Duration(100+rng.IntN(400+100*attempt)) * time.Millisecond
+		if attempt == 6 {
+			wait = time.Minute // then let it come to its end
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatalf("%v\n%s", err, errs)
+			}
+		case <-time.After(wait):
+			c.Process.Kill()
+			<-done
+			continue
+		}
+		break
+	}
+
+	w1, c1, g1 := runState(t, whole)
+	w2, c2, g2 := runState(t, broken)
+	if w1 != w2 {
+		t.Errorf("weights: %s and %s", w1, w2)
+	}
+	if c1 != c2 {
+		t.Errorf("checkpoint: %s and %s", c1, c2)
+	}
+	if len(g1) != 24 || len(g1) != len(g2) {
+		t.Errorf("%d and %d games, want 24", len(g1), len(g2))
+	}
+	for n, g := range g1 {
+		if g2[n] != g {
+			t.Errorf("game %d differs", n)
+		}
+	}
+}
+
+func TestAKillLosesNoFinishedGameAndAtMostOneCheckpoint(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	rng := rand.New(rand.NewPCG(3, 4))
+	step, games := 0, int64(0)
+	args := tiny(dir)
+	for range 5 {
+		c, errs := program(t, args...)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(700+rng.IntN(800)) * time.Millisecond)
+		c.Process.Kill()
+		c.Wait()
+		args = []string{"train", "--dir", dir}
+		if _, err := os.Stat(filepath.Join(dir, "config.yaml")); err != nil {
+			args = tiny(dir) // killed before the run existed
+			continue
+		}
+		rep, err := checkRun(dir, true)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, errs)
+		}
+		if len(rep.Faults) > 0 {
+			t.Fatalf("after a kill: %q\n%s", rep.Faults, errs)
+		}
+		if rep.Step < step-5 {
+			t.Errorf("step fell from %d to %d", step, rep.Step)
+		}
+		if rep.Games.Games < games {
+			t.Errorf("games fell from %d to %d", games, rep.Games.Games)
+		}
+		step, games = rep.Step, rep.Games.Games
+	}
+	mustRun(t, "train", "--dir", dir, "--steps", fmt.Sprint(step+10))
+	rep, err := checkRun(dir, true)
+	if err != nil || len(rep.Faults) > 0 {
+		t.Fatalf("%v %q", err, rep.Faults)
+	}
+	if rep.Step < step+10 || rep.Games.Games < games {
+		t.Errorf("step %d, games %d after step %d, games %d", rep.Step, rep.Games.Games, step, games)
+	}
+}
+
+func TestASelfplayProcessFeedsALearner(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	args := tiny(dir, "--steps", "12")
+	args[0] = "learn"
+	learner, lerr := program(t, args...)
+	if err := learner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer learner.Process.Kill()
+	for i := 0; ; i++ {
+		if _, err := os.Stat(filepath.Join(dir, "weights", "latest")); err == nil {
+			break
+		}
+		if i > 200 {
+			t.Fatalf("no weights were published\n%s", lerr)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	player, perr := program(t, "selfplay", "--dir", dir, "--name", "friend", "--for", "60s")
+	if err := player.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- learner.Wait() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Errorf("learn: %v\n%s", err, lerr)
+		}
+	case <-time.After(time.Minute):
+		t.Errorf("the learner got no games\n%s\n%s", lerr, perr)
+	}
+	player.Process.Signal(os.Interrupt)
+	if err := player.Wait(); err != nil {
+		t.Errorf("selfplay: %v\n%s", err, perr)
+	}
+	if rep, err := checkRun(dir, true); err != nil || len(rep.Faults) > 0 || rep.Step < 12 {
+		t.Errorf("%v %+v", err, rep)
+	}
+}
+
+// trained makes a small finished run.
+func trained(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	mustRun(t, tiny(dir, "--steps", "20")...)
+	return dir
+}
+
+func TestARunIsContinuedOnlyWithItsOwnSettings(t *testing.T) {
+	dir := trained(t)
+	status, _, errs := kirin(t, "train", "--dir", dir, "--set", "train.batch_size=32", "--set", "search.simulations=9")
+	if status == 0 || !strings.Contains(errs, "train.batch_size: the run has 16, you ask for 32") || !strings.Contains(errs, "search.simulations: the run has 4, you ask for 9") {
+		t.Errorf("other settings: exit status %d\n%s", status, errs)
+	}
+	if status, _, errs := kirin(t, "train", "--dir", dir, "--config", "minishogi"); status == 0 || !strings.Contains(errs, "was started with other settings") {
+		t.Errorf("another preset: exit status %d\n%s", status, errs)
+	}
+	if status, _, errs := kirin(t, "train", "--dir", dir, "--from", dir); status == 0 || !strings.Contains(errs, "--from starts a new run") {
+		t.Errorf("--from: exit status %d\n%s", status, errs)
+	}
+	mustRun(t, "train", "--dir", dir, "--set", "selfplay.workers=1", "--steps", "21")
+}
+
+func TestASecondTrainerIsKeptOut(t *testing.T) {
+	dir := trained(t)
+	r, err := openRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := r.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	status, _, errs := kirin(t, "train", "--dir", dir)
+	if status == 0 || !strings.Contains(errs, "another trainer") || !strings.Contains(errs, fmt.Sprint(os.Getpid())) {
+		t.Errorf("exit status %d\n%s", status, errs)
+	}
+}
+
+func TestATakenPortGetsOneSentence(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dir := filepath.Join(t.TempDir(), "run")
+	status, _, errs := kirin(t, tiny(dir, "--set", "web.address="+l.Addr().String())...)
+	if status == 0 || !strings.Contains(errs, "web.address") || strings.Count(strings.TrimSpace(errs), "\n") > 0 {
+		t.Errorf("exit status %d\n%s", status, errs)
+	}
+}
+
+func TestAFolderThatCannotBeWrittenGetsOneSentence(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	status, _, errs := kirin(t, tiny(filepath.Join(file, "run"))...)
+	if status == 0 || !strings.Contains(errs, "run") || strings.Count(strings.TrimSpace(errs), "\n") > 0 {
+		t.Errorf("exit status %d\n%s", status, errs)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "letter.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := kirin(t, tiny(dir)...); status == 0 || !strings.Contains(errs, "is not empty and not a run") {
+		t.Errorf("a folder with other things: exit status %d\n%s", status, errs)
+	}
+}
+
+// flip changes one bit in the middle of a file.
+func flip(t *testing.T, file string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 4
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newest returns the file of a kind that sorts last.
+func newest(t *testing.T, dir, suffix string) string {
+	t.Helper()
+	var files []string
+	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, suffix) {
+			files = append(files, path)
+		}
+		return nil
+	})
+	if len(files) == 0 {
+		t.Fatalf("%s holds no *%s", dir, suffix)
+	}
+	slices.Sort(files)
+	return files[len(files)-1]
+}
+
+func TestDamageIsFoundNamedAndSurvived(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		file func(t *testing.T, dir string) string
+		hurt func(t *testing.T, file string)
+		goes bool // training goes on by itself
+	}{
+		{"shard", func(t *testing.T, dir string) string { return newest(t, filepath.Join(dir, "games"), ".parquet") }, flip, true},
+		{"truncated shard", func(t *testing.T, dir string) string { return newest(t, filepath.Join(dir, "games"), ".parquet") }, func(t *testing.T, file string) {
+			info, err := os.Stat(file)
+			if err == nil {
+				err = os.Truncate(file, info.Size()*2/3)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"weights", func(t *testing.T, dir string) string { return newest(t, filepath.Join(dir, "weights"), ".safetensors") }, flip, true},
+		{"checkpoint", func(t *testing.T, dir string) string {
+			return newest(t, filepath.Join(dir, "train"), "trainer.safetensors")
+		}, flip, true},
+		{"loop state", func(t *testing.T, dir string) string { return newest(t, filepath.Join(dir, "train"), "loop.json") }, flip, true},
+		{"configuration", func(t *testing.T, dir string) string { return filepath.Join(dir, "config.yaml") }, flip, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := trained(t)
+			before, err := checkRun(dir, true)
+			if err != nil || len(before.Faults) > 0 {
+				t.Fatalf("%v %q", err, before.Faults)
+			}
+			file := c.file(t, dir)
+			c.hurt(t, file)
+			status, out, errs := kirin(t, "check", "--dir", dir)
+			if status == 0 || !strings.Contains(out+errs, filepath.Base(file)) {
+				t.Errorf("check: exit status %d\n%s%s", status, out, errs)
+			}
+			if !c.goes {
+				status, _, errs := kirin(t, "train", "--dir", dir, "--steps", "25")
+				if status == 0 || !strings.Contains(errs, file) || strings.Count(strings.TrimSpace(errs), "\n") > 0 {
+					t.Errorf("train: exit status %d\n%s", status, errs)
+				}
+				return
+			}
+			mustRun(t, "train", "--dir", dir, "--steps", "30")
+			after, err := checkRun(dir, true)
+			if err != nil || len(after.Faults) > 0 {
+				t.Errorf("after going on: %v %q", err, after.Faults)
+			}
+			if after.Step < 30 {
+				t.Errorf("step %d", after.Step)
+			}
+		})
+	}
+}
+
+func TestStoredGamesAreReproducedBitForBit(t *testing.T) {
+	dir := trained(t)
+	out := mustRun(t, "replay", "--dir", dir, "--last", "5", "--verify", "--json")
+	if n := strings.Count(out, `"exact":true`); n != 5 {
+		t.Errorf("%d of 5 games are exact:\n%s", n, out)
+	}
+	if out := mustRun(t, "replay", "--dir", dir, "--last", "1"); !strings.Contains(out, "game ") {
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestNetsAndGamesAreExported(t *testing.T) {
+	dir, out := trained(t), t.TempDir()
+	for _, c := range []struct{ from, at, format, file string }{
+		{"--net", dir + "@first", "safetensors", "x.safetensors"},
+		{"--net", dir + "@latest", "onnx", "x.onnx"},
+		{"--games", dir, "usi", "x.usi"},
+		{"--games", dir, "parquet", "x.parquet"},
+	} {
+		mustRun(t, "export", c.from, c.at, "--format", c.format, "--out", filepath.Join(out, c.file))
+		if info, err := os.Stat(filepath.Join(out, c.file)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", c.file, err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(out, "x.moves.tsv")); err != nil || !bytes.Contains(b, []byte("5d5c")) {
+		t.Errorf("the table of moves: %v", err)
+	}
+	mustRun(t, "match", "--a", "net:"+filepath.Join(out, "x.safetensors")+",sims=4", "--b", "random", "--games", "2", "--set", "max_plies=40")
+	other := filepath.Join(out, "second")
+	mustRun(t, tiny(other, "--from", dir+"@latest", "--steps", "1")...)
+	if status, _, errs := kirin(t, "match", "--variant", "shogi", "--a", "net:"+dir, "--b", "random"); status == 0 || !strings.Contains(errs, "play minishogi, not shogi") {
+		t.Errorf("a net of another game: exit status %d\n%s", status, errs)
+	}
+}

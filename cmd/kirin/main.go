@@ -1,0 +1,86 @@
+// Command kirin trains, measures and plays neural players for the shogi family.
+//
+// Each subcommand is one file. This package is the only place that joins the
+// parts: everything it imports is usable without it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program with its surroundings passed in; it returns the
+// exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var q quiet
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &q):
+		return q.status
+	default:
+		fmt.Fprintf(stderr, "kirin: %v\n", err)
+		return 1
+	}
+}
+
+// quiet is an error that has been reported already.
+type quiet struct{ status int }
+
+func (q quiet) Error() string { return fmt.Sprintf("exit status %d", q.status) }
+
+// interruptible returns a context that ends with the first Ctrl-C or SIGTERM; a
+// second one ends the program at once.
+func interruptible(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	ch := make(chan os.Signal, 2)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ch
+		cancel()
+		<-ch
+		os.Exit(130)
+	}()
+	return ctx, func() { signal.Stop(ch); cancel() }
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kirin",
+		Short: "Self-play training for the shogi family",
+		Long: `kirin trains strong players for minishogi, tori shogi, shogi and chu shogi by
+self-play on the processors you have, and lets you watch, measure, export and
+play the result.
+
+Start here:
+  kirin train --for 10m        learn minishogi from nothing for ten minutes
+  kirin watch runs/minishogi   look at the run afterwards
+  kirin match --a net:runs/minishogi@latest --b net:runs/minishogi@first`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(
+		newTrain(), newSelfplay(), newLearn(), newMatch(), newRate(), newWatch(), newExport(),
+		newCheck(), newReplay(), newConfig(), newPerft(), newMoves(), newVersion(),
+	)
+	return root
+}

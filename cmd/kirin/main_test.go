@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asProgram makes the test binary be kirin itself, so that tests can kill it.
+const asProgram = "KIRIN_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// kirin runs the program inside the test.
+func kirin(t testing.TB, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	status = run(ctx, args, strings.NewReader(""), &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// mustRun is kirin that has to succeed.
+func mustRun(t testing.TB, args ...string) (stdout string) {
+	t.Helper()
+	status, out, errs := kirin(t, args...)
+	if status != 0 {
+		t.Fatalf("kirin %s: exit status %d\n%s%s", strings.Join(args, " "), status, out, errs)
+	}
+	return out
+}
+
+// program starts kirin as a process of its own.
+func program(t testing.TB, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self, args...)
+	c.Env = append(os.Environ(), asProgram+"=1")
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	return c, &errs
+}
+
+// tiny are settings with which a run takes a second.
+func tiny(dir string, more ...string) []string {
+	args := []string{
+		"train", "--dir", dir,
+		"--set", "net.spec=1x16", "--set", "search.simulations=4", "--set", "selfplay.games=4", "--set", "selfplay.mate_nodes=30",
+		"--set", "rules.max_plies=40", "--set", "train.batch_size=16", "--set", "train.slices=2", "--set", "train.warmup_steps=2",
+		"--set", "loop.first_positions=50", "--set", "loop.publish_steps=10", "--set", "loop.checkpoint_steps=5",
+		"--set", "loop.lockstep_games=6", "--set", "loop.lockstep_steps=10", "--set", "rating.every=0", "--set", "web.address=",
+	}
+	return append(args, more...)
+}
+
+func TestArgumentsThatAreWrongGetOneSentence(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"nonsense", `unknown command "nonsense"`},
+		{"train --config nowhere.yaml", "nowhere.yaml: no such file, and no preset of that name"},
+		{"train --set train.bach_size=1 --dir " + dir, `did you mean "train.batch_size"?`},
+		{"train --for -1s --dir " + dir, "cannot be negative"},
+		{"learn --for x", "invalid argument"},
+		{"selfplay --dir " + dir, "is not a run"},
+		{"check --dir " + dir, "is not a run"},
+		{"watch " + dir, "is not a run"},
+		{"replay --dir " + dir, "--last N"},
+		{"rate --dir " + dir, "is not a run"},
+		{"match --a random", `required flag(s) "b" not set`},
+		{"match --a random --b king", `unknown kind "king"`},
+		{"match --a random --b net:" + dir, "holds no weights yet"},
+		{"match --a random --b net:nowhere", "there is no such file or run"},
+		{"match --a random --b random --games 0", "games: 0 is below 1"},
+		{"match --a random --b material --sprt 1", "elo0,elo1"},
+		{"match --a random --b material --book nowhere", "nowhere"},
+		{"export --net x", `required flag(s) "format", "out" not set`},
+		{"export --net x --format gif --out y", "a net is written as onnx or safetensors"},
+		{"export --format onnx --out y", "give either --net or --games"},
+		{"perft --depth 99", "not between 0 and 20"},
+		{"perft --variant go", "go"},
+		{"perft --check nowhere.tsv", "nowhere.tsv"},
+		{"moves --sfen x", "--sfen"},
+		{"moves 5d5c 5d5c", "ply 2"},
+		{"config check nowhere.yaml", "nowhere.yaml"},
+		{"config show --config nowhere", "no such file"},
+	} {
+		status, out, errs := kirin(t, strings.Fields(c.args)...)
+		if status == 0 || !strings.Contains(errs, c.want) {
+			t.Errorf("kirin %s: exit status %d, %q; want %q", c.args, status, errs, c.want)
+		}
+		if out != "" {
+			t.Errorf("kirin %s writes to stdout: %q", c.args, out)
+		}
+		if strings.Count(strings.TrimSpace(errs), "\n") > 1 || strings.Contains(errs, "goroutine") {
+			t.Errorf("kirin %s: more than a sentence:\n%s", c.args, errs)
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+		t.Errorf("failed commands left %v", entries)
+	}
+}
+
+func TestHelpOfEveryCommandHasAnExample(t *testing.T) {
+	root := newRoot()
+	for _, c := range root.Commands() {
+		if !strings.Contains(c.Example, "kirin ") || c.Short == "" {
+			t.Errorf("%s has no example or no short text", c.Name())
+		}
+	}
+}
+
+func TestVersionNamesTheKernelSet(t *testing.T) {
+	if out := mustRun(t, "version", "--json"); !strings.Contains(out, `"kernel":`) || !strings.Contains(out, `"version":"`+version) {
+		t.Errorf("got %s", out)
+	}
+}
+
+func TestMovesListsAPosition(t *testing.T) {
+	if out := mustRun(t, "moves", "5d5c"); strings.Count(out, "\n") != 13 && strings.Count(out, "\n") != 14 {
+		t.Errorf("got %q", out)
+	}
+	if out := mustRun(t, "moves", "--sfen", "4k/P4/5/5/4K b - 1", "--json"); !strings.Contains(out, `"5b5a+"`) {
+		t.Errorf("got %s", out)
+	}
+}
+
+func TestPerftCountsAndComparesFiles(t *testing.T) {
+	if out := mustRun(t, "perft", "--depth", "4", "--json"); !strings.Contains(out, `"nodes":35401`) {
+		t.Errorf("got %s", out)
+	}
+	file := filepath.Join(t.TempDir(), "x.tsv")
+	good := "sfen\tdepth\tnodes\toracles\nrbsgk/4p/5/P4/KGSBR b - 1\t2\t181\ttest\n"
+	if err := os.WriteFile(file, []byte(good), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := mustRun(t, "perft", "--check", file); !strings.Contains(out, "1 of 1 rows agree") {
+		t.Errorf("got %s", out)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(good, "181", "180", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, _ := kirin(t, "perft", "--check", file); status != 1 || !strings.Contains(out, ":2:") {
+		t.Errorf("a wrong count: exit status %d, %s", status, out)
+	}
+}
+
+func TestConfigShowIsAConfiguration(t *testing.T) {
+	out := mustRun(t, "config", "show", "--config", "minishogi-quick", "--set", "seed=9")
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(file, []byte(out), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if again := mustRun(t, "config", "show", "--config", file); again != out {
+		t.Error("shown again it is another text")
+	}
+	if out := mustRun(t, "config", "check", file); !strings.Contains(out, "no faults") {
+		t.Errorf("got %s", out)
+	}
+	if out := mustRun(t, "config", "list"); !strings.Contains(out, "minishogi-quick") {
+		t.Errorf("got %s", out)
+	}
+}

@@ -1,0 +1,368 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kirin/dataset"
+	"kirin/metrics"
+	"kirin/network"
+	"kirin/network/encode"
+	"kirin/network/eval"
+	"kirin/network/kernel"
+	"kirin/rules"
+	"kirin/selfplay"
+)
+
+// retryEvery is how long a part waits before it tries again what failed for
+// lack of room or of a net.
+const retryEvery = time.Second
+
+// netServer hands the newest net to the players of this process. All of them
+// share the packed weights.
+type netServer struct {
+	run *runDir
+	set *kernel.Set
+	enc *encode.Encoder
+
+	mu    sync.Mutex
+	at    time.Time // when weights/latest was last read
+	now   pointer
+	net   *network.Net
+	fault error
+}
+
+// newest returns the net that weights/latest names. The file is read at most
+// every 200 ms.
+func (s *netServer) newest() (*network.Net, pointer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.net != nil && time.Since(s.at) < 200*time.Millisecond {
+		return s.net, s.now, nil
+	}
+	p, err := s.run.latest()
+	if err == nil && (s.net == nil || p != s.now) {
+		var w *network.Weights
+		if w, err = s.run.readNet(p); err == nil {
+			err = s.adopt(w, p)
+		}
+	}
+	s.at = time.Now()
+	if err != nil && s.net == nil {
+		return nil, pointer{}, err
+	}
+	s.fault = err // the net in use stays until a better one can be read
+	return s.net, s.now, nil
+}
+
+func (s *netServer) adopt(w *network.Weights, p pointer) error {
+	if err := fits(w, s.run.variant, s.enc); err != nil {
+		return fmt.Errorf("%s: %w", s.run.weightsFile(p.step), err)
+	}
+	n, err := network.NewOn(w, s.set)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.run.weightsFile(p.step), err)
+	}
+	s.net, s.now = n, p
+	return nil
+}
+
+// fits refuses weights that were trained for something else.
+func fits(w *network.Weights, v *rules.Variant, enc *encode.Encoder) error {
+	m := w.Meta
+	switch {
+	case m.Variant != v.Name():
+		return fmt.Errorf("these weights play %s, not %s", m.Variant, v.Name())
+	case m.Encoder != enc.Name():
+		return fmt.Errorf("these weights read the planes %q, this program makes %q: use the version of kirin that trained them", m.Encoder, enc.Name())
+	}
+	return nil
+}
+
+// player is the Source and Sink of one worker: it names the games, gives each
+// the newest net and stores it, whatever it takes, when it has ended.
+type player struct {
+	server  *netServer
+	store   *dataset.Store
+	metrics *metrics.Metrics
+	name    string
+	seed    uint64        // of this process's games
+	number  *atomic.Int64 // next game, shared by the workers of the process
+	games   int           // evaluator's batch
+	started *atomic.Int64 // games begun, against limit
+	limit   int64         // 0: none
+
+	finished func(*dataset.Game)
+
+	current string // net of the evaluator
+	eval    *eval.Evaluator
+	running map[string]int
+	writers map[string]netWriter
+	ctx     context.Context
+	clock   *metrics.Clock
+}
+
+// parts tells where the worker's kinds of work are accounted.
+var parts = [...]metrics.Part{
+	selfplay.Searching:  metrics.PartSearch,
+	selfplay.Evaluating: metrics.PartNetwork,
+	selfplay.Mating:     metrics.PartMate,
+}
+
+func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
+	p.ctx = ctx
+	if p.limit > 0 && p.started.Add(1) > p.limit {
+		return selfplay.Assignment{}, false
+	}
+	net, ptr, err := p.server.newest()
+	for err != nil {
+		reason := metrics.WaitOther
+		if errors.Is(err, fs.ErrNotExist) {
+			reason = metrics.WaitWeights
+		}
+		p.metrics.Wait(p.name, reason, err.Error())
+		if !sleep(ctx, retryEvery) {
+			return selfplay.Assignment{}, false
+		}
+		net, ptr, err = p.server.newest()
+	}
+	p.metrics.Working(p.name)
+	if ptr.sum != p.current {
+		p.current, p.eval = ptr.sum, eval.New(net, p.games)
+		p.metrics.Selfplay.NetStep.Set(float64(ptr.step))
+	}
+	n := p.number.Add(1) - 1
+	p.running[ptr.sum]++
+	return selfplay.Assignment{
+		Number: n,
+		Seed:   mix(p.seed, uint64(n)),
+		Net:    ptr.sum,
+		Step:   int64(ptr.step),
+		Eval:   p.eval,
+	}, true
+}
+
+// Append stores a game and closes the writers of nets that no running game
+// uses any more.
+func (p *player) Append(g *dataset.Game) error {
+	w, err := p.writer(g.Net)
+	if err != nil {
+		return err
+	}
+	sink := patientSink{ctx: p.ctx, name: p.name, metrics: p.metrics, writer: w}
+	if err := sink.Append(g); err != nil {
+		return err
+	}
+	if p.finished != nil {
+		p.finished(g)
+	}
+	p.running[g.Net]--
+	for net, w := range p.writers {
+		if net != p.current && p.running[net] == 0 {
+			if err := w.Close(); err != nil && !waitable(err) {
+				return err
+			}
+			delete(p.writers, net)
+			delete(p.running, net)
+		}
+	}
+	return nil
+}
+
+// patientSink stores games. While there is no room it waits and tries again: a
+// finished game is not given up.
+type patientSink struct {
+	ctx     context.Context
+	name    string
+	metrics *metrics.Metrics
+	writer  *dataset.Writer
+}
+
+func (s *patientSink) Append(g *dataset.Game) error {
+	for {
+		err := s.writer.Append(g)
+		if err == nil {
+			s.metrics.Working(s.name)
+			return nil
+		}
+		if !waitable(err) {
+			return err
+		}
+		s.metrics.Wait(s.name, waitReason(err), err.Error())
+		if !sleep(s.ctx, retryEvery) {
+			return err
+		}
+	}
+}
+
+// writer returns the writer of a net's games. Games of two nets overlap for a
+// while after a change; each net has its own writer, "w00a", "w00b", so that
+// they do not tear each other's shards apart.
+func (p *player) writer(net string) (*dataset.Writer, error) {
+	if w, ok := p.writers[net]; ok {
+		return w.Writer, nil
+	}
+	used := [26]bool{}
+	for _, w := range p.writers {
+		used[w.letter] = true
+	}
+	letter := slices.Index(used[:], false)
+	if letter < 0 {
+		return nil, fmt.Errorf("games of more than %d nets are under way at once", len(used))
+	}
+	w, err := p.store.Writer(fmt.Sprintf("%s%c", p.name, 'a'+letter))
+	if err != nil {
+		return nil, err
+	}
+	p.writers[net] = netWriter{w, letter}
+	return w, nil
+}
+
+// netWriter is the writer of one net's games.
+type netWriter struct {
+	*dataset.Writer
+	letter int
+}
+
+// close seals what the worker has written.
+func (p *player) close() error {
+	var err error
+	for _, w := range p.writers {
+		err = errors.Join(err, w.Close())
+	}
+	return err
+}
+
+// crew is the self-play side of a process.
+type crew struct {
+	wg sync.WaitGroup
+
+	mu      sync.Mutex
+	workers []*selfplay.Worker
+	fault   error
+}
+
+// join adds a worker to those whose work is counted.
+func (cr *crew) join(w *selfplay.Worker) {
+	cr.mu.Lock()
+	defer cr.mu.Unlock()
+	cr.workers = append(cr.workers, w)
+}
+
+// crewConfig is what start needs besides the run.
+type crewConfig struct {
+	store    *dataset.Store
+	metrics  *metrics.Metrics
+	server   *netServer
+	balance  *balance
+	prefix   string // of the workers' names: no two living processes may share one
+	limit    int64  // games to play, 0 for no end
+	watch    func(g *dataset.Game, p *rules.Position)
+	onFault  func()              // a worker has failed
+	finished func(*dataset.Game) // each stored game, from any worker; may be nil
+}
+
+// start starts the workers of the free schedule.
+func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
+	session, err := r.session()
+	if err != nil {
+		return err
+	}
+	n := r.cfg.Selfplay.Workers
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	var number, started atomic.Int64
+	for i := range n {
+		p := &player{
+			server: c.server, store: c.store, metrics: c.metrics,
+			name:     fmt.Sprintf("%sw%02d", c.prefix, i),
+			seed:     mix(r.cfg.Seed, uint64(session)),
+			number:   &number,
+			started:  &started,
+			limit:    c.limit,
+			games:    r.cfg.Selfplay.Games,
+			finished: c.finished,
+			running:  map[string]int{},
+			writers:  map[string]netWriter{},
+		}
+		cfg := workerConfig(r, c.server.set, p.name)
+		cfg.Gate = func(ctx context.Context) error {
+			return c.balance.holdPlayers(ctx,
+				func() { c.metrics.Wait(p.name, metrics.WaitTrainer) },
+				func() { c.metrics.Working(p.name) })
+		}
+		cfg.Enter = func(ph selfplay.Phase) { p.clock.Enter(parts[ph]) }
+		if i == 0 {
+			cfg.Watch = c.watch
+		}
+		w := selfplay.NewWorker(cfg)
+		cr.join(w)
+		cr.wg.Go(func() { cr.run(ctx, w, p, c.onFault) })
+	}
+	c.metrics.Selfplay.Workers.Set(float64(n))
+	return nil
+}
+
+// workerConfig is what every worker of a run shares.
+func workerConfig(r *runDir, set *kernel.Set, name string) selfplay.Config {
+	return selfplay.Config{
+		Variant: r.variant,
+		Options: r.cfg.Selfplay.Options,
+		Search:  r.cfg.Search,
+		Template: dataset.Game{
+			Config: r.cfg.Hash(), Version: version, Kernel: set.Name(), Worker: name,
+		},
+	}
+}
+
+// run drives one worker on a thread of its own, so that its CPU time can be
+// told apart.
+func (cr *crew) run(ctx context.Context, w *selfplay.Worker, p *player, onFault func()) {
+	p.clock = p.metrics.Clock(metrics.PartSearch)
+	defer p.clock.Stop()
+	err := w.Run(ctx, p, p)
+	err = errors.Join(ignoreCancel(err), p.close())
+	if err != nil {
+		cr.mu.Lock()
+		cr.fault = errors.Join(cr.fault, fmt.Errorf("worker %s: %w", p.name, err))
+		cr.mu.Unlock()
+		onFault()
+	}
+}
+
+// wait returns when all workers have ended.
+func (cr *crew) wait() error {
+	cr.wg.Wait()
+	return cr.fault
+}
+
+// mix derives a seed from two numbers.
+func mix(a, b uint64) uint64 { return rand.NewPCG(a, b).Uint64() }
+
+func ignoreCancel(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// sleep waits and reports whether ctx is still alive.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"kirin/configs"
+	"kirin/selfplay/match"
+
+	"github.com/spf13/cobra"
+)
+
+func newRate() *cobra.Command {
+	var dir string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "rate",
+		Short: "Fit the ratings of a run's nets over all their rating games",
+		Long: `Rate fits one rating per player over every rating game that the run has played:
+its nets, and the fixed anchors random (0) and material. Draws and the advantage
+of moving first are part of the model; the intervals are 95 %.`,
+		Example: "  kirin rate --dir runs/minishogi",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := openRun(dir)
+			if err != nil {
+				return err
+			}
+			games, _, err := r.readRatedGames()
+			if err != nil {
+				return err
+			}
+			if len(games) == 0 {
+				return fmt.Errorf("%s has played no rating games yet (rating.every is %d steps)", dir, r.cfg.Rating.Every)
+			}
+			o := match.DefaultFitOptions()
+			o.Resamples = 1000
+			ratings, err := match.Fit(games, o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(ratings)
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), ratings.Table())
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "runs/"+configs.Presets()[0], "folder of the run")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}

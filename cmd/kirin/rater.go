@@ -1,0 +1,345 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"kirin/dataset/whole"
+	"kirin/metrics"
+	"kirin/network"
+	"kirin/network/kernel"
+	"kirin/rules"
+	"kirin/selfplay"
+	"kirin/selfplay/match"
+	"kirin/selfplay/protocol"
+)
+
+// anchors are the fixed opponents of every run; random stands at 0.
+var anchors = []string{"random", "material"}
+
+// rater measures the nets of a run while it learns: each net that is due plays
+// pairs of games against the anchors and earlier nets, and all games so far are
+// fitted together.
+type rater struct {
+	run     *runDir
+	set     *kernel.Set
+	metrics *metrics.Metrics
+	table   *ratingTable
+	status  *loopStatus
+	rng     *rand.Rand
+	games   []match.RatedGame
+	file    *os.File
+	ratings *match.Ratings
+	began   time.Time
+	spent   time.Duration // in the players' moves
+	faults  map[int]bool  // nets that could not be read
+}
+
+// newRater opens the run's rating games; nil when the configuration asks for
+// none.
+func newRater(r *runDir, l *learner, set *kernel.Set, table *ratingTable) (*rater, error) {
+	if r.cfg.Rating.Every == 0 {
+		return nil, nil
+	}
+	games, whole, err := r.readRatedGames()
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(r.path("ratings.jsonl"), os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = f.Truncate(whole) // a line that a crash cut short
+	if err == nil {
+		_, err = f.Seek(whole, 0)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("repair %s: %w", f.Name(), err), f.Close())
+	}
+	t := &rater{
+		run: r, set: set, metrics: l.metrics, table: table, status: &l.status, games: games, file: f, began: time.Now(),
+		rng: rand.New(rand.NewPCG(r.cfg.Seed, uint64(len(games)))), faults: map[int]bool{},
+	}
+	if err := t.fit(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return t, nil
+}
+
+// readRatedGames reads ratings.jsonl and tells how much of it is whole lines.
+func (r *runDir) readRatedGames() (games []match.RatedGame, whole int64, err error) {
+	file := r.path("ratings.jsonl")
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	b = b[:bytes.LastIndexByte(b, '\n')+1]
+	for i, line := range bytes.Split(b, []byte("\n")) {
+		if len(line) == 0 {
+			continue
+		}
+		var g match.RatedGame
+		if err := json.Unmarshal(line, &g); err != nil {
+			return nil, 0, fmt.Errorf("%s:%d: damaged: %w; delete the line to go on without that game", file, i+1, err)
+		}
+		games = append(games, g)
+	}
+	return games, int64(len(b)), nil
+}
+
+// play plays rating games until ctx ends.
+func (t *rater) play(ctx context.Context) error {
+	defer t.file.Close()
+	cfg := t.run.cfg.Rating
+	for ctx.Err() == nil {
+		step, err := t.due()
+		if err != nil {
+			return err
+		}
+		over := t.spent.Seconds() > cfg.Share*time.Since(t.began).Seconds()*float64(runtime.GOMAXPROCS(0))
+		if step < 0 || over {
+			sleep(ctx, pollEvery)
+			continue
+		}
+		if err := t.playPair(ctx, step); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("rating games: %w", err)
+		}
+	}
+	return nil
+}
+
+// due is the step of the net that should play next, -1 for none: the newest
+// of those that are rating.every steps apart and have not played enough.
+func (t *rater) due() (int, error) {
+	all, err := steps(t.run.path("weights"), weightsSuffix)
+	if err != nil {
+		return 0, err
+	}
+	last := -1
+	best := -1
+	for _, s := range all {
+		if last >= 0 && s < last+t.run.cfg.Rating.Every {
+			continue
+		}
+		last = s
+		if t.played(netName(s)) < t.run.cfg.Rating.Games && !t.faults[s] {
+			best = s
+		}
+	}
+	return best, nil
+}
+
+func (t *rater) played(name string) int {
+	n := 0
+	for _, g := range t.games {
+		if g.First == name || g.Second == name {
+			n++
+		}
+	}
+	return n
+}
+
+// netName is how rating games call the net of a step.
+func netName(step int) string { return "step " + strconv.Itoa(step) }
+
+// playPair plays two games of a net against an opponent near its strength.
+func (t *rater) playPair(ctx context.Context, step int) error {
+	a, err := t.entrant(step)
+	if err != nil {
+		t.faults[step] = true
+		return err
+	}
+	opponent := t.opponent(step)
+	b, err := t.named(opponent)
+	if err != nil {
+		return err
+	}
+	seed := mix(t.run.cfg.Seed, uint64(len(t.games))+1)
+	journal := &bytes.Buffer{}
+	_, err = match.Run(ctx, match.Options{
+		Variant: t.run.variant, A: a, B: b, Games: 2, Seed: seed,
+		Openings: match.Openings{Plies: t.run.cfg.Rating.OpeningPlies},
+		Progress: func(g *match.Game, _ match.Result) {
+			h := match.Header{A: a.Name, B: b.Name}
+			for _, rg := range match.RatedGames(h, []*match.Game{g}, strconv.Itoa(len(t.games)/2)) {
+				line, _ := json.Marshal(rg) // a struct of texts and a number
+				journal.Write(append(line, '\n'))
+				t.games = append(t.games, rg)
+				t.metrics.Rating.Games.Inc()
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := t.file.Write(journal.Bytes()); err != nil {
+		if waitable(err) {
+			t.metrics.Wait("rating", waitReason(err), err.Error())
+			return nil
+		}
+		return err
+	}
+	t.metrics.Working("rating")
+	return t.fit()
+}
+
+// opponent chooses among the anchors and the earlier rated nets.
+func (t *rater) opponent(step int) string {
+	names := append([]string(nil), anchors...)
+	elos := []float64{0, t.elo("material", 200)}
+	for _, p := range t.ratings.Players {
+		if s, ok := strings.CutPrefix(p.Name, "step "); ok {
+			if n, err := strconv.Atoi(s); err == nil && n < step && !t.faults[n] {
+				if _, err := os.Stat(t.run.weightsFile(n)); err == nil {
+					names, elos = append(names, p.Name), append(elos, p.Elo)
+				}
+			}
+		}
+	}
+	self := t.elo(netName(step), elos[len(elos)-1])
+	return names[match.ChooseOpponent(t.rng, self, elos)]
+}
+
+func (t *rater) elo(name string, otherwise float64) float64 {
+	if p, ok := t.ratings.Of(name); ok {
+		return p.Elo
+	}
+	return otherwise
+}
+
+// named makes the player of a name that opponent returned.
+func (t *rater) named(name string) (match.Entrant, error) {
+	if s, ok := strings.CutPrefix(name, "step "); ok {
+		step, err := strconv.Atoi(s)
+		if err != nil {
+			return match.Entrant{}, err
+		}
+		return t.entrant(step)
+	}
+	s, err := match.ParsePlayer(name)
+	if err != nil {
+		return match.Entrant{}, err
+	}
+	e, err := s.Entrant(t.run.variant, nil)
+	return t.timed(e), err
+}
+
+func (t *rater) entrant(step int) (match.Entrant, error) {
+	file := t.run.weightsFile(step)
+	w, err := network.ReadWeights(file)
+	if err != nil {
+		return match.Entrant{}, err
+	}
+	newEval, err := evaluators(w, t.run.variant, t.set, file)
+	if err != nil {
+		return match.Entrant{}, err
+	}
+	search := match.DefaultSearch()
+	search.Simulations, search.Tree = t.run.cfg.Rating.Simulations, t.run.cfg.Search
+	return t.timed(match.NetPlayer(netName(step), t.run.variant, func() selfplay.Evaluator { return newEval() }, search)), nil
+}
+
+// timed accounts a player's CPU time to the rating games.
+func (t *rater) timed(e match.Entrant) match.Entrant {
+	open := e.Open
+	e.Open = func(ctx context.Context) (match.Player, error) {
+		p, err := open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &timedPlayer{p, t}, nil
+	}
+	return e
+}
+
+type timedPlayer struct {
+	match.Player
+	rater *rater
+}
+
+func (p *timedPlayer) Seed(seed uint64) {
+	if s, ok := p.Player.(match.Seeder); ok {
+		s.Seed(seed)
+	}
+}
+
+func (p *timedPlayer) Move(ctx context.Context, pos *rules.Position, l protocol.Limits) (match.Decision, error) {
+	clock := p.rater.metrics.Clock(metrics.PartRating)
+	began := time.Now()
+	d, err := p.Player.Move(ctx, pos, l)
+	p.rater.spent += time.Since(began)
+	clock.Stop()
+	return d, err
+}
+
+// fit rates all players over all games so far and shows the result.
+func (t *rater) fit() error {
+	o := match.DefaultFitOptions()
+	ratings, err := match.Fit(t.games, o)
+	if err != nil {
+		return err
+	}
+	t.ratings = ratings
+	rows := ratingRows(ratings)
+	t.table.set(rows)
+	t.metrics.SetRatings(rows)
+	for i := range rows {
+		if best := t.status.rating.Load(); !rows[i].Anchor && (best == nil || rows[i].Step >= best.Step) {
+			t.status.rating.Store(&rows[i])
+		}
+	}
+	b, err := json.MarshalIndent(ratings, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := whole.WriteFile(t.run.path("rating.json"), append(b, '\n')); err != nil && !waitable(err) {
+		return err
+	}
+	return nil
+}
+
+// ratingRows turns a fit into the page's rows.
+func ratingRows(r *match.Ratings) []metrics.Rating {
+	rows := make([]metrics.Rating, len(r.Players))
+	for i, p := range r.Players {
+		rows[i] = metrics.Rating{Name: p.Name, Step: -1, Elo: p.Elo, Low: p.Low, High: p.High, Games: p.Games, Anchor: true}
+		if s, ok := strings.CutPrefix(p.Name, "step "); ok {
+			if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+				rows[i].Step, rows[i].Anchor = n, false
+			}
+		}
+	}
+	return rows
+}
+
+// readRatings reads the table of the last fit; none gives no rows.
+func (r *runDir) readRatings() ([]metrics.Rating, error) {
+	b, err := os.ReadFile(r.path("rating.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var t match.Ratings
+	if err := json.Unmarshal(b, &t); err != nil {
+		return nil, fmt.Errorf("%s: damaged: %w; it is written anew with the next rating game", r.path("rating.json"), err)
+	}
+	return ratingRows(&t), nil
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"kirin/dataset"
+	"kirin/metrics"
+	"kirin/network/encode"
+	"kirin/rules"
+
+	"github.com/spf13/cobra"
+)
+
+// selfplayFlags are the flags of selfplay.
+type selfplayFlags struct {
+	dir      string
+	duration time.Duration
+	games    int64
+	name     string
+	workers  int
+	address  string
+}
+
+func newSelfplay() *cobra.Command {
+	var f selfplayFlags
+	cmd := &cobra.Command{
+		Use:   "selfplay",
+		Short: "Play training games into a run's folder, without a trainer",
+		Long: `Selfplay is the players of "kirin train" alone: it plays with the newest net of
+the run and writes games for the trainer ("kirin learn" or "kirin train") to
+read. Any number of these processes may work on one folder.`,
+		Example: "  kirin selfplay --dir runs/minishogi --for 1h",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), cmd.ErrOrStderr())
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.dir, "dir", "", "folder of the run")
+	fl.DurationVar(&f.duration, "for", 0, "stop after this time")
+	fl.Int64Var(&f.games, "games", 0, "stop after this many games")
+	fl.StringVar(&f.name, "name", "", "name of these players among all that write into the folder (default p and the process's number)")
+	fl.IntVar(&f.workers, "workers", -1, "playing goroutines, 0 for one per core (default: the run's setting)")
+	fl.StringVar(&f.address, "web", "", "host:port for /metrics (default: none)")
+	cmd.MarkFlagRequired("dir")
+	return cmd
+}
+
+func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
+	debug.SetMemoryLimit(memoryLimit)
+	r, err := openRun(f.dir)
+	if err != nil {
+		return err
+	}
+	if r.cfg.Schedule == "lockstep" {
+		return fmt.Errorf("%s: the lockstep schedule plays and trains in one process: use kirin train", r.dir)
+	}
+	if f.workers >= 0 {
+		r.cfg.Selfplay.Workers = f.workers
+	}
+	if f.name == "" {
+		f.name = fmt.Sprintf("p%d", os.Getpid())
+	}
+	if err := dataset.CheckWorker(f.name + "w00a"); err != nil {
+		return fmt.Errorf("--name: %w", err)
+	}
+	set, err := kernelSet(r.cfg.Kernel)
+	if err != nil {
+		return err
+	}
+	p := newProgress(stderr)
+	m := metrics.New()
+	m.SetBuild(version, revision(), set.Name())
+	m.SetRun(filepath.Base(r.dir), r.variant.Name(), r.variant.Rules(), r.cfg.Net.Spec)
+	store, err := openStore(r, m, p.say)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if f.duration > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, f.duration)
+		defer stop()
+	}
+	if f.address != "" {
+		url, closeWeb, err := serveMetrics(f.address, m)
+		if err != nil {
+			return err
+		}
+		defer closeWeb()
+		p.say("metrics %s/metrics", url)
+	}
+	crew := &crew{}
+	mon := newMonitor(m, crew)
+	balance := newBalance(r.cfg.Loop.SamplesPerPosition, slack(r.cfg))
+	go balance.follow(ctx, r)
+	enc, err := encode.New(r.variant)
+	if err != nil {
+		return err
+	}
+	server := &netServer{run: r, set: set, enc: enc}
+	err = crew.start(ctx, r, crewConfig{
+		store: store, metrics: m, server: server, balance: balance, limit: f.games, prefix: f.name, onFault: cancel,
+		finished: mon.finished,
+		watch:    func(*dataset.Game, *rules.Position) {},
+	})
+	if err != nil {
+		return err
+	}
+	p.say("playing %s for %s as %s, kernel set %s", r.variant.Name(), r.dir, f.name, set.Name())
+	ended := make(chan error, 1)
+	go func() { ended <- crew.wait(); cancel() }()
+	began := time.Now()
+	mon.follow(ctx, func(time.Time) {
+		q := mon.measure(0)
+		line := fmt.Sprintf("games %s  %s plies/s  %.1f games/s", count(float64(mon.finishedGames())), count(q.plies), q.games)
+		for _, w := range m.Waits() {
+			line += fmt.Sprintf("  [%s waits: %s]", w.Part, w.Reason)
+			break
+		}
+		if f.duration > 0 {
+			line += "  " + span(max(f.duration-time.Since(began), 0)) + " left"
+		}
+		p.show(line)
+	})
+	err = <-ended
+	p.finish()
+	if err == nil {
+		p.say("%d games played", mon.finishedGames())
+	}
+	return err
+}

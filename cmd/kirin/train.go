@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"kirin/dataset"
+	"kirin/metrics"
+	"kirin/network/kernel"
+	"kirin/rules"
+
+	"github.com/spf13/cobra"
+)
+
+// memoryLimit keeps the garbage collector from letting the heap grow far
+// beyond what a run needs; it is no hard bound.
+const memoryLimit = 1200 << 20
+
+// loopFlags are the flags of train and learn.
+type loopFlags struct {
+	runFlags
+	duration time.Duration
+	games    int64
+	steps    int
+	from     string
+	asJSON   bool
+}
+
+func newTrain() *cobra.Command {
+	var f loopFlags
+	cmd := &cobra.Command{
+		Use:   "train",
+		Short: "Learn by self-play: workers, trainer and dashboard in one process",
+		Long: `Train plays games against itself on all cores, trains a net on them, rates the
+net against fixed opponents and serves a page that shows all of it. The address
+is in the first line it prints.
+
+Everything is in the run's folder (runs/PRESET, or --dir). Stop at any time with
+Ctrl-C, or lose power: the same command goes on where it was. Without --for,
+--games or --steps it trains until it is stopped.`,
+		Example: `  kirin train --for 10m
+  kirin train --config minishogi --dir runs/big --set net.spec=6x96
+  kirin train --from runs/minishogi@latest --dir runs/second`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), true)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().Int64Var(&f.games, "games", 0, "stop when the run holds this many games")
+	return cmd
+}
+
+func newLearn() *cobra.Command {
+	var f loopFlags
+	cmd := &cobra.Command{
+		Use:   "learn",
+		Short: "Train on games that other processes play into the same folder",
+		Long: `Learn is the trainer of "kirin train" without its players: it reads the games
+that "kirin selfplay" processes write into the run's folder, and publishes the
+nets they play with. One trainer works on a run at a time.`,
+		Example: "  kirin learn --dir runs/minishogi &\n  kirin selfplay --dir runs/minishogi",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), false)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (f *loopFlags) add(cmd *cobra.Command) {
+	f.runFlags.add(cmd)
+	cmd.Flags().DurationVar(&f.duration, "for", 0, "stop after this time, for example 10m or 8h")
+	cmd.Flags().IntVar(&f.steps, "steps", 0, "stop at this training step of the run")
+	cmd.Flags().StringVar(&f.from, "from", "", "start a new run from these weights: FILE, RUN@latest, RUN@STEP")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object at the end")
+}
+
+// run is the loop: it opens the run, starts the parts and waits for the end.
+func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool) (err error) {
+	if f.duration < 0 || f.games < 0 || f.steps < 0 {
+		return fmt.Errorf("--for, --games and --steps cannot be negative")
+	}
+	debug.SetMemoryLimit(memoryLimit)
+	r, err := f.open(true)
+	if err != nil {
+		return err
+	}
+	if f.from != "" && !r.fresh {
+		return fmt.Errorf("--from starts a new run, but %s exists: use another --dir", r.dir)
+	}
+	unlock, err := r.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	set, err := kernelSet(r.cfg.Kernel)
+	if err != nil {
+		return err
+	}
+	p := newProgress(stderr)
+	m := metrics.New()
+	m.SetBuild(version, revision(), set.Name())
+	m.SetRun(filepath.Base(r.dir), r.variant.Name(), r.variant.Rules(), r.cfg.Net.Spec)
+	store, err := openStore(r, m, p.say)
+	if err != nil {
+		return err
+	}
+	crew := &crew{}
+	mon := newMonitor(m, crew)
+	web, err := serve(r, m, mon, store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, web.close()) }()
+	if web.url != "" {
+		p.say("dashboard %s   metrics %s/metrics", web.url, web.url)
+	}
+	l, err := newLearner(r, store, set, m, f.from, p.say)
+	if err != nil {
+		return err
+	}
+	l.crew, l.steps, l.seen = crew, f.steps, mon.finished
+	mon.total = l.state.Games
+	p.say("%s %s: %s, net %s, kernel set %s, schedule %s", map[bool]string{true: "new run", false: "continuing"}[r.fresh], r.dir, r.variant.Name(), r.cfg.Net.Spec, set.Name(), r.cfg.Schedule)
+	if !r.fresh {
+		p.say("at step %d with %d games", l.state.Step, l.state.Games)
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if f.duration > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, f.duration)
+		defer stop()
+	}
+	follower := make(chan struct{})
+	began := time.Now()
+	watchCtx, stopWatch := context.WithCancel(context.Background())
+	go func() {
+		defer close(follower)
+		mon.follow(watchCtx, func(now time.Time) {
+			if f.games > 0 && l.status.games.Load() >= f.games {
+				cancel()
+			}
+			web.record(now, l)
+			p.show(mon.line(l, f.left(began, l)))
+		})
+	}()
+	err = f.loop(ctx, cancel, r, l, joint{store, set, crew, web, play})
+	stopWatch()
+	<-follower
+	if err != nil {
+		return err
+	}
+	return f.farewell(stdout, p, r, l)
+}
+
+// joint holds the open parts of a run that loop joins.
+type joint struct {
+	store *dataset.Store
+	set   *kernel.Set
+	crew  *crew
+	web   *web
+	play  bool
+}
+
+// loop runs trainer, players and rating games until ctx ends or the goal is
+// reached, then saves.
+func (f *loopFlags) loop(ctx context.Context, cancel func(), r *runDir, l *learner, o joint) error {
+	watch := func(g *dataset.Game, p *rules.Position) { o.web.board.show(g, p) }
+	rt, err := newRater(r, l, o.set, &o.web.ratings)
+	if err != nil {
+		return err
+	}
+	var rating error
+	rated := make(chan struct{})
+	go func() {
+		defer close(rated)
+		if rt != nil {
+			rating = rt.play(ctx)
+		}
+	}()
+	if r.cfg.Schedule == "lockstep" {
+		if !o.play {
+			err = fmt.Errorf("the lockstep schedule plays and trains in one process: use kirin train")
+		} else {
+			err = l.lockstep(ctx, watch)
+		}
+	} else {
+		if o.play {
+			server := &netServer{run: r, set: o.set, enc: l.enc}
+			err = o.crew.start(ctx, r, crewConfig{store: o.store, metrics: l.metrics, server: server, balance: l.balance, onFault: cancel, watch: watch})
+		}
+		if err == nil {
+			err = l.free(ctx)
+		}
+	}
+	cancel()
+	err = errors.Join(ignoreCancel(err), o.crew.wait())
+	<-rated
+	err = errors.Join(err, rating)
+	if l.bad == 0 && l.state.Step > l.saved {
+		err = errors.Join(err, l.save(true))
+	}
+	return err
+}
+
+// left says how much of the work remains, when an end was given.
+func (f *loopFlags) left(began time.Time, l *learner) string {
+	switch {
+	case f.duration > 0:
+		return span(max(f.duration-time.Since(began), 0)) + " left"
+	case f.steps > 0:
+		done, todo := int(l.status.step.Load())-l.status.firstStep, f.steps-int(l.status.step.Load())
+		return remaining(began, float64(done), float64(todo))
+	case f.games > 0:
+		done, todo := l.status.games.Load()-l.status.firstGames, f.games-l.status.games.Load()
+		return remaining(began, float64(done), float64(todo))
+	}
+	return span(time.Since(began))
+}
+
+// remaining extrapolates from what was done so far.
+func remaining(began time.Time, done, todo float64) string {
+	if done <= 0 || todo <= 0 {
+		return ""
+	}
+	return span(time.Duration(float64(time.Since(began))*todo/done)) + " left"
+}
+
+// kernelSet finds the set a configuration names.
+func kernelSet(name string) (*kernel.Set, error) {
+	if name == "" || name == "auto" {
+		return kernel.Best(), nil
+	}
+	set, err := kernel.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("kernel: %w", err)
+	}
+	return set, nil
+}
+
+// openStore opens the run's games and reports what had to be put aside.
+func openStore(r *runDir, m *metrics.Metrics, say func(string, ...any)) (*dataset.Store, error) {
+	o := r.cfg.Data
+	o.OnDamage = func(d dataset.Damage) {
+		m.Dataset.Quarantined.Inc()
+		say("put aside: %s", d)
+	}
+	store, err := dataset.OpenStore(r.path("games"), o)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := store.Recover()
+	if err != nil {
+		return nil, err
+	}
+	if rec.Games > 0 {
+		say("%d games of an earlier start brought into shards", rec.Games)
+	}
+	return store, nil
+}
+
+// farewell says what the run has come to and how to go on.
+func (f *loopFlags) farewell(stdout io.Writer, p *progress, r *runDir, l *learner) error {
+	p.finish()
+	rating := l.status.rating.Load()
+	if f.asJSON {
+		return json.NewEncoder(stdout).Encode(struct {
+			Run    string          `json:"run"`
+			Step   int             `json:"step"`
+			Games  int64           `json:"games"`
+			Rating *metrics.Rating `json:"rating,omitempty"`
+		}{r.dir, l.state.Step, l.state.Games, rating})
+	}
+	p.say("stopped at step %d with %d games", l.state.Step, l.state.Games)
+	if rating != nil {
+		p.say("%s is rated %+.0f [%+.0f, %+.0f]; random play stands at 0", rating.Name, rating.Elo, rating.Low, rating.High)
+	}
+	p.say("go on:   kirin train --dir %s", r.dir)
+	p.say("measure: kirin match --variant %s --a net:%s@latest --b material", r.variant.Name(), r.dir)
+	p.say("look:    kirin watch %s", r.dir)
+	return nil
+}
