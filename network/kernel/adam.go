@@ -32,7 +32,15 @@ func (a *Adam) args() adamArgs {
 // avg unless it is nil. All have the same length.
 func (s *Set) AdamStep(w, g, m, v, avg []float32, a Adam) {
 	k := a.args()
-	plainAdam(w, g, m, v, avg, &k)
+	g, m, v = g[:len(w)], m[:len(w)], v[:len(w)]
+	if avg != nil {
+		avg = avg[:len(w)]
+	}
+	i := s.adam(w, g, m, v, avg, &k)
+	if avg != nil {
+		avg = avg[i:]
+	}
+	plainAdam(w[i:], g[i:], m[i:], v[i:], avg, &k)
 }
 
 func plainAdam(w, g, m, v, avg []float32, k *adamArgs) {

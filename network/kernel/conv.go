@@ -59,7 +59,7 @@ func newConv3x3(b Board, cin, cout int, t *tile) *Conv3x3 {
 }
 
 // blockTiles is how many tiles go through the scratch memory at once.
-const blockTiles = 48
+var blockTiles = 48
 
 // pixel is the number of a pixel of the padded image, 0 outside it.
 func (b Board) pixel(row, col int) int32 {

@@ -4,5 +4,57 @@
 
 package kernel
 
+// reluGradAVX2 copies dy where y is above zero and puts zero elsewhere.
+//
+//go:noescape
+func reluGradAVX2(dst *float32, dy *float32, y *float32, n int)
+
+// addAVX2 adds src to dst.
+//
+//go:noescape
+func addAVX2(dst *float32, src *float32, n int)
+
+// axpyAVX2 adds f times x to y.
+//
+//go:noescape
+func axpyAVX2(y *float32, x *float32, n int, f float32)
+
+// dotAVX2 multiplies two vectors: sixteen sums, added pairwise at the end.
+//
+//go:noescape
+func dotAVX2(a *float32, b *float32, n int) float32
+
+// rowSumsAVX2 sums rows of c floats.
+//
+//go:noescape
+func rowSumsAVX2(dst *float32, src *float32, rows int, c int)
+
+// sumSquaresAVX2 adds the squares of x to sixteen sums.
+//
+//go:noescape
+func sumSquaresAVX2(sums *float64, x *float32, n int)
+
+// maxAbsAVX2 raises sixteen maxima of the bits of absolute values.
+//
+//go:noescape
+func maxAbsAVX2(tops *uint32, x *float32, n int)
+
+// poolAVX2 computes means and maxima over the squares of an image; args is a *poolArgs.
+//
+//go:noescape
+func poolAVX2(args *uint64)
+
+// poolGradAVX2 adds the gradient of pool to dx; args is a *poolArgs.
+//
+//go:noescape
+func poolGradAVX2(args *uint64)
+
+// adamAVX2 does a step of AdamW; k is a *adamArgs, avg may be nil.
+//
+//go:noescape
+func adamAVX2(w *float32, dw *float32, m *float32, v *float32, avg *float32, n int, k *float32)
+
 // peakAVX2 does n times 12 multiply-adds of vectors.
+//
+//go:noescape
 func peakAVX2(n int)

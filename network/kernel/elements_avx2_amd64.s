@@ -2,6 +2,349 @@
 
 //go:build amd64
 
+#include "textflag.h"
+
+// func reluGradAVX2(dst *float32, dy *float32, y *float32, n int)
+// Requires: AVX
+TEXT ·reluGradAVX2(SB), $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ dy+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+	SHRQ $0x04, BX
+
+more:
+	VMOVUPS (CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VCMPPS  $0x11, (DX), Y1, Y1
+	VANDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VCMPPS  $0x11, 32(DX), Y1, Y1
+	VANDPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	DECQ    BX
+	JNZ     more
+	VZEROUPPER
+	RET
+
+// func addAVX2(dst *float32, src *float32, n int)
+// Requires: AVX
+TEXT ·addAVX2(SB), $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	SHRQ $0x04, DX
+
+more:
+	VMOVUPS (AX), Y0
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(AX), Y0
+	VADDPS  32(CX), Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	DECQ    DX
+	JNZ     more
+	VZEROUPPER
+	RET
+
+// func axpyAVX2(y *float32, x *float32, n int, f float32)
+// Requires: AVX, FMA3
+TEXT ·axpyAVX2(SB), $0-28
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS f+24(FP), Y0
+	SHRQ         $0x04, DX
+
+more:
+	VMOVUPS     (AX), Y1
+	VFMADD231PS (CX), Y0, Y1
+	VMOVUPS     Y1, (AX)
+	VMOVUPS     32(AX), Y1
+	VFMADD231PS 32(CX), Y0, Y1
+	VMOVUPS     Y1, 32(AX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	DECQ        DX
+	JNZ         more
+	VZEROUPPER
+	RET
+
+// func dotAVX2(a *float32, b *float32, n int) float32
+// Requires: AVX, FMA3, SSE
+TEXT ·dotAVX2(SB), $0-28
+	MOVQ   a+0(FP), AX
+	MOVQ   b+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	SHRQ   $0x04, DX
+
+more:
+	VMOVUPS      (AX), Y2
+	VFMADD231PS  (CX), Y2, Y0
+	VMOVUPS      32(AX), Y2
+	VFMADD231PS  32(CX), Y2, Y1
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	DECQ         DX
+	JNZ          more
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0x0e, X0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0x01, X0, X1
+	VADDSS       X1, X0, X0
+	MOVSS        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func rowSumsAVX2(dst *float32, src *float32, rows int, c int)
+// Requires: AVX
+TEXT ·rowSumsAVX2(SB), $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ c+24(FP), BX
+	MOVQ BX, SI
+	SHLQ $0x02, SI
+	SHRQ $0x04, BX
+
+groups:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   CX, DI
+	MOVQ   DX, R8
+
+rows:
+	VADDPS  (DI), Y0, Y0
+	VADDPS  32(DI), Y1, Y1
+	ADDQ    SI, DI
+	DECQ    R8
+	JNZ     rows
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	DECQ    BX
+	JNZ     groups
+	VZEROUPPER
+	RET
+
+// func sumSquaresAVX2(sums *float64, x *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sumSquaresAVX2(SB), $0-24
+	MOVQ    sums+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+	SHRQ    $0x04, DX
+
+more:
+	VCVTPS2PD   (CX), Y4
+	VFMADD231PD Y4, Y4, Y0
+	VCVTPS2PD   16(CX), Y4
+	VFMADD231PD Y4, Y4, Y1
+	VCVTPS2PD   32(CX), Y4
+	VFMADD231PD Y4, Y4, Y2
+	VCVTPS2PD   48(CX), Y4
+	VFMADD231PD Y4, Y4, Y3
+	ADDQ        $0x00000040, CX
+	DECQ        DX
+	JNZ         more
+	VMOVUPD     Y0, (AX)
+	VMOVUPD     Y1, 32(AX)
+	VMOVUPD     Y2, 64(AX)
+	VMOVUPD     Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func maxAbsAVX2(tops *uint32, x *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·maxAbsAVX2(SB), $0-24
+	MOVQ    tops+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS constantsElementsAVX2<>+0(SB), Y0
+	VMOVUPS (AX), Y1
+	VMOVUPS 32(AX), Y2
+	SHRQ    $0x04, DX
+
+more:
+	VPAND   (CX), Y0, Y3
+	VPMAXUD Y3, Y1, Y1
+	VPAND   32(CX), Y0, Y3
+	VPMAXUD Y3, Y2, Y2
+	ADDQ    $0x00000040, CX
+	DECQ    DX
+	JNZ     more
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y2, 32(AX)
+	VZEROUPPER
+	RET
+
+// func poolAVX2(args *uint64)
+// Requires: AVX
+TEXT ·poolAVX2(SB), $0-8
+	MOVQ         args+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         24(AX), DX
+	MOVQ         120(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         112(AX), SI
+	SHLQ         $0x02, SI
+	MOVQ         128(AX), DI
+	SHLQ         $0x06, DI
+	VBROADCASTSS 136(AX), Y0
+	MOVQ         128(AX), R8
+	SHLQ         $0x01, R8
+
+groups:
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS (CX), Y2
+	MOVQ    CX, R9
+	MOVQ    96(AX), R10
+
+rows:
+	MOVQ 104(AX), R11
+
+cols:
+	VMOVUPS (R9), Y3
+	VADDPS  Y3, Y1, Y1
+	VMAXPS  Y2, Y3, Y2
+	ADDQ    BX, R9
+	DECQ    R11
+	JNZ     cols
+	ADDQ    SI, R9
+	DECQ    R10
+	JNZ     rows
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (DX)
+	VMOVUPS Y2, (DX)(DI*1)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	DECQ    R8
+	JNZ     groups
+	VZEROUPPER
+	RET
+
+// func poolGradAVX2(args *uint64)
+// Requires: AVX
+TEXT ·poolGradAVX2(SB), $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 72(AX), BX
+	MOVQ 48(AX), SI
+	SUBQ CX, SI
+	MOVQ 120(AX), DI
+	SHLQ $0x02, DI
+	MOVQ 112(AX), R8
+	SHLQ $0x02, R8
+	MOVQ 128(AX), R9
+	SHLQ $0x06, R9
+	MOVQ 128(AX), R10
+	SHLQ $0x01, R10
+
+groups:
+	VBROADCASTSS 136(AX), Y0
+	VMULPS       (BX), Y0, Y0
+	VMOVUPS      (BX)(R9*1), Y2
+	VMOVUPS      (DX)(R9*1), Y1
+	MOVQ         CX, R11
+	MOVQ         96(AX), R12
+
+rows:
+	MOVQ 104(AX), R13
+
+cols:
+	VADDPS  (R11)(SI*1), Y0, Y4
+	VCMPPS  $0x00, (R11), Y1, Y3
+	VANDPS  Y2, Y3, Y3
+	VXORPS  Y2, Y3, Y2
+	VADDPS  Y3, Y4, Y4
+	VMOVUPS Y4, (R11)(SI*1)
+	ADDQ    DI, R11
+	DECQ    R13
+	JNZ     cols
+	ADDQ    R8, R11
+	DECQ    R12
+	JNZ     rows
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	DECQ    R10
+	JNZ     groups
+	VZEROUPPER
+	RET
+
+// func adamAVX2(w *float32, dw *float32, m *float32, v *float32, avg *float32, n int, k *float32)
+// Requires: AVX, FMA3
+TEXT ·adamAVX2(SB), $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         dw+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         v+24(FP), BX
+	MOVQ         avg+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         k+48(FP), R8
+	SHRQ         $0x04, DI
+	SHLQ         $0x01, DI
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 12(R8), Y3
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
+	VBROADCASTSS 32(R8), Y8
+	VBROADCASTSS 36(R8), Y9
+
+more:
+	VMULPS      (CX), Y0, Y10
+	VMULPS      (DX), Y1, Y11
+	VFMADD231PS Y2, Y10, Y11
+	VMOVUPS     Y11, (DX)
+	VMULPS      Y10, Y10, Y10
+	VMULPS      (BX), Y3, Y12
+	VFMADD231PS Y4, Y10, Y12
+	VMOVUPS     Y12, (BX)
+	VSQRTPS     Y12, Y12
+	VADDPS      Y6, Y12, Y12
+	VMULPS      Y5, Y11, Y11
+	VDIVPS      Y12, Y11, Y11
+	VMOVUPS     (AX), Y10
+	VFMSUB213PS Y11, Y7, Y10
+	VMOVUPS     Y10, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	TESTQ       SI, SI
+	JZ          skip
+	VMULPS      (SI), Y8, Y11
+	VFMADD231PS Y9, Y10, Y11
+	VMOVUPS     Y11, (SI)
+	ADDQ        $0x00000020, SI
+
+skip:
+	DECQ DI
+	JNZ  more
+	VZEROUPPER
+	RET
+
 // func peakAVX2(n int)
 // Requires: AVX, FMA3
 TEXT ·peakAVX2(SB), $0-8
@@ -38,3 +381,13 @@ again:
 	JNZ         again
 	VZEROUPPER
 	RET
+
+DATA constantsElementsAVX2<>+0(SB)/4, $0x7fffffff
+DATA constantsElementsAVX2<>+4(SB)/4, $0x7fffffff
+DATA constantsElementsAVX2<>+8(SB)/4, $0x7fffffff
+DATA constantsElementsAVX2<>+12(SB)/4, $0x7fffffff
+DATA constantsElementsAVX2<>+16(SB)/4, $0x7fffffff
+DATA constantsElementsAVX2<>+20(SB)/4, $0x7fffffff
+DATA constantsElementsAVX2<>+24(SB)/4, $0x7fffffff
+DATA constantsElementsAVX2<>+28(SB)/4, $0x7fffffff
+GLOBL constantsElementsAVX2<>(SB), RODATA|NOPTR, $32

@@ -11,6 +11,9 @@ TEXT ·patch3AVX2(SB), $0-8
 	VMOVUPS constantsTilesAVX2<>+0(SB), Y0
 	VMOVUPS constantsTilesAVX2<>+32(SB), Y1
 	VMOVUPS constantsTilesAVX2<>+64(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+96(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+128(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+160(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -28,34 +31,37 @@ groups:
 
 first:
 	MOVLQSX      (R11), R13
-	VMOVUPS      (CX)(R13*4), Y3
-	MOVLQSX      4(R11), R13
-	VMOVUPS      (CX)(R13*4), Y4
-	MOVLQSX      8(R11), R13
-	VMOVUPS      (CX)(R13*4), Y5
-	MOVLQSX      12(R11), R13
 	VMOVUPS      (CX)(R13*4), Y6
-	MOVLQSX      16(R11), R13
+	MOVLQSX      4(R11), R13
 	VMOVUPS      (CX)(R13*4), Y7
-	VSUBPS       Y3, Y5, Y8
-	VSUBPS       Y4, Y6, Y9
-	VMOVUPS      Y9, Y10
-	VFMADD231PS  Y1, Y8, Y10
-	VFNMADD231PS Y1, Y8, Y9
-	VMOVUPS      Y10, (R10)
-	VMOVUPS      Y9, 160(R10)
-	VMOVUPS      Y5, Y8
-	VFNMADD231PS Y0, Y3, Y8
-	VMOVUPS      Y6, Y6
-	VFNMADD231PS Y0, Y4, Y6
-	VADDPS       Y6, Y8, Y4
-	VSUBPS       Y8, Y6, Y6
-	VMOVUPS      Y4, 320(R10)
-	VMOVUPS      Y6, 480(R10)
-	VMOVUPS      Y7, Y4
-	VFMADD231PS  Y0, Y3, Y4
-	VFNMADD231PS Y2, Y5, Y4
-	VMOVUPS      Y4, 640(R10)
+	MOVLQSX      8(R11), R13
+	VMOVUPS      (CX)(R13*4), Y8
+	MOVLQSX      12(R11), R13
+	VMOVUPS      (CX)(R13*4), Y9
+	MOVLQSX      16(R11), R13
+	VMOVUPS      (CX)(R13*4), Y10
+	VMOVUPS      Y8, Y11
+	VFNMADD231PS Y3, Y6, Y11
+	VMOVUPS      Y9, Y12
+	VFNMADD231PS Y3, Y7, Y12
+	VMOVUPS      Y12, Y13
+	VFMADD231PS  Y1, Y11, Y13
+	VFNMADD231PS Y1, Y11, Y12
+	VMOVUPS      Y13, (R10)
+	VMOVUPS      Y12, 160(R10)
+	VMOVUPS      Y8, Y11
+	VFNMADD231PS Y0, Y6, Y11
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS Y0, Y7, Y9
+	VMOVUPS      Y9, Y7
+	VFMADD231PS  Y2, Y11, Y7
+	VFNMADD231PS Y2, Y11, Y9
+	VMOVUPS      Y7, 320(R10)
+	VMOVUPS      Y9, 480(R10)
+	VMOVUPS      Y10, Y7
+	VFMADD231PS  Y4, Y6, Y7
+	VFNMADD231PS Y5, Y8, Y7
+	VMOVUPS      Y7, 640(R10)
 	ADDQ         $0x00000020, R10
 	ADDQ         $0x00000014, R11
 	DECQ         R12
@@ -65,30 +71,33 @@ first:
 	MOVQ         $0x00000005, R12
 
 second:
-	VMOVUPS      (R10), Y3
-	VMOVUPS      32(R10), Y4
-	VMOVUPS      64(R10), Y5
-	VMOVUPS      96(R10), Y6
-	VMOVUPS      128(R10), Y7
-	VSUBPS       Y3, Y5, Y8
-	VSUBPS       Y4, Y6, Y9
-	VMOVUPS      Y9, Y10
-	VFMADD231PS  Y1, Y8, Y10
-	VFNMADD231PS Y1, Y8, Y9
-	VMOVUPS      Y10, (R11)
-	VMOVUPS      Y9, (R11)(DI*1)
-	VMOVUPS      Y5, Y8
-	VFNMADD231PS Y0, Y3, Y8
-	VMOVUPS      Y6, Y6
-	VFNMADD231PS Y0, Y4, Y6
-	VADDPS       Y6, Y8, Y4
-	VSUBPS       Y8, Y6, Y6
-	VMOVUPS      Y4, (R11)(DI*2)
-	VMOVUPS      Y6, (R11)(R8*1)
-	VMOVUPS      Y7, Y4
-	VFMADD231PS  Y0, Y3, Y4
-	VFNMADD231PS Y2, Y5, Y4
-	VMOVUPS      Y4, (R11)(DI*4)
+	VMOVUPS      (R10), Y6
+	VMOVUPS      32(R10), Y7
+	VMOVUPS      64(R10), Y8
+	VMOVUPS      96(R10), Y9
+	VMOVUPS      128(R10), Y10
+	VMOVUPS      Y8, Y11
+	VFNMADD231PS Y3, Y6, Y11
+	VMOVUPS      Y9, Y12
+	VFNMADD231PS Y3, Y7, Y12
+	VMOVUPS      Y12, Y13
+	VFMADD231PS  Y1, Y11, Y13
+	VFNMADD231PS Y1, Y11, Y12
+	VMOVUPS      Y13, (R11)
+	VMOVUPS      Y12, (R11)(DI*1)
+	VMOVUPS      Y8, Y11
+	VFNMADD231PS Y0, Y6, Y11
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS Y0, Y7, Y9
+	VMOVUPS      Y9, Y7
+	VFMADD231PS  Y2, Y11, Y7
+	VFNMADD231PS Y2, Y11, Y9
+	VMOVUPS      Y7, (R11)(DI*2)
+	VMOVUPS      Y9, (R11)(R8*1)
+	VMOVUPS      Y10, Y7
+	VFMADD231PS  Y4, Y6, Y7
+	VFNMADD231PS Y5, Y8, Y7
+	VMOVUPS      Y7, (R11)(DI*4)
 	ADDQ         $0x000000a0, R10
 	ADDQ         R9, R11
 	DECQ         R12
@@ -105,8 +114,11 @@ second:
 TEXT ·core3AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
 	VMOVUPS constantsTilesAVX2<>+32(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+0(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+96(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+64(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+0(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+192(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+96(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+224(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -124,25 +136,28 @@ groups:
 
 first:
 	MOVLQSX      (R11), R13
-	VMOVUPS      (CX)(R13*4), Y3
+	VMOVUPS      (CX)(R13*4), Y6
 	MOVLQSX      4(R11), R13
-	VMOVUPS      (CX)(R13*4), Y4
+	VMOVUPS      (CX)(R13*4), Y7
 	MOVLQSX      8(R11), R13
-	VMOVUPS      (CX)(R13*4), Y5
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y2, Y3, Y6
-	VMULPS       Y1, Y6, Y7
-	VMOVUPS      Y7, Y6
-	VFMADD231PS  Y0, Y4, Y6
-	VFNMADD231PS Y0, Y4, Y7
-	VMOVUPS      Y6, (R10)
-	VMOVUPS      Y7, 96(R10)
-	VADDPS       Y5, Y3, Y3
-	VADDPS       Y4, Y3, Y6
-	VSUBPS       Y4, Y3, Y3
+	VMOVUPS      (CX)(R13*4), Y8
+	VMOVUPS      Y8, Y9
+	VFMADD231PS  Y5, Y6, Y9
+	VMULPS       Y2, Y9, Y10
+	VMOVUPS      Y10, Y9
+	VFMADD231PS  Y0, Y7, Y9
+	VFNMADD231PS Y0, Y7, Y10
+	VMOVUPS      Y9, (R10)
+	VMOVUPS      Y10, 96(R10)
+	VMOVUPS      Y8, Y9
+	VFMADD231PS  Y3, Y6, Y9
+	VMULPS       Y4, Y9, Y9
+	VMOVUPS      Y9, Y6
+	VFMADD231PS  Y1, Y7, Y6
+	VFNMADD231PS Y1, Y7, Y9
 	VMOVUPS      Y6, 192(R10)
-	VMOVUPS      Y3, 288(R10)
-	VMOVUPS      Y5, 384(R10)
+	VMOVUPS      Y9, 288(R10)
+	VMOVUPS      Y8, 384(R10)
 	ADDQ         $0x00000020, R10
 	ADDQ         $0x0000000c, R11
 	DECQ         R12
@@ -152,23 +167,26 @@ first:
 	MOVQ         $0x00000005, R12
 
 second:
-	VMOVUPS      (R10), Y3
-	VMOVUPS      32(R10), Y4
-	VMOVUPS      64(R10), Y5
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y2, Y3, Y6
-	VMULPS       Y1, Y6, Y7
-	VMOVUPS      Y7, Y6
-	VFMADD231PS  Y0, Y4, Y6
-	VFNMADD231PS Y0, Y4, Y7
-	VMOVUPS      Y6, (R11)
-	VMOVUPS      Y7, (R11)(DI*1)
-	VADDPS       Y5, Y3, Y3
-	VADDPS       Y4, Y3, Y6
-	VSUBPS       Y4, Y3, Y3
+	VMOVUPS      (R10), Y6
+	VMOVUPS      32(R10), Y7
+	VMOVUPS      64(R10), Y8
+	VMOVUPS      Y8, Y9
+	VFMADD231PS  Y5, Y6, Y9
+	VMULPS       Y2, Y9, Y10
+	VMOVUPS      Y10, Y9
+	VFMADD231PS  Y0, Y7, Y9
+	VFNMADD231PS Y0, Y7, Y10
+	VMOVUPS      Y9, (R11)
+	VMOVUPS      Y10, (R11)(DI*1)
+	VMOVUPS      Y8, Y9
+	VFMADD231PS  Y3, Y6, Y9
+	VMULPS       Y4, Y9, Y9
+	VMOVUPS      Y9, Y6
+	VFMADD231PS  Y1, Y7, Y6
+	VFNMADD231PS Y1, Y7, Y9
 	VMOVUPS      Y6, (R11)(DI*2)
-	VMOVUPS      Y3, (R11)(R8*1)
-	VMOVUPS      Y5, (R11)(DI*4)
+	VMOVUPS      Y9, (R11)(R8*1)
+	VMOVUPS      Y8, (R11)(DI*4)
 	ADDQ         $0x00000060, R10
 	ADDQ         R9, R11
 	DECQ         R12
@@ -184,10 +202,12 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weights3AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+128(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+160(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+192(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+96(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+256(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+288(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+320(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+352(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+384(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+224(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -207,25 +227,26 @@ groups:
 	MOVQ $0x00000003, R13
 
 first:
-	VMOVUPS      (R12), Y4
-	VMOVUPS      (R12)(R10*1), Y5
-	VMOVUPS      (R12)(R10*2), Y6
-	VMOVUPS      Y6, Y7
-	VFMADD231PS  Y3, Y4, Y7
-	VMULPS       Y2, Y7, Y8
-	VMOVUPS      Y8, Y7
-	VFNMADD231PS Y0, Y5, Y7
-	VFMSUB231PS  Y1, Y5, Y8
-	VMOVUPS      Y7, (R11)
-	VMOVUPS      Y8, 96(R11)
-	VADDPS       Y6, Y4, Y4
-	VMULPS       Y0, Y4, Y7
-	VMOVUPS      Y7, Y4
-	VFMADD231PS  Y0, Y5, Y4
-	VFMSUB231PS  Y0, Y5, Y7
-	VMOVUPS      Y4, 192(R11)
-	VMOVUPS      Y7, 288(R11)
-	VMOVUPS      Y6, 384(R11)
+	VMOVUPS      (R12), Y6
+	VMOVUPS      (R12)(R10*1), Y7
+	VMOVUPS      (R12)(R10*2), Y8
+	VMOVUPS      Y8, Y9
+	VFMADD231PS  Y5, Y6, Y9
+	VMULPS       Y2, Y9, Y10
+	VMOVUPS      Y10, Y9
+	VFNMADD231PS Y0, Y7, Y9
+	VFMSUB231PS  Y1, Y7, Y10
+	VMOVUPS      Y9, (R11)
+	VMOVUPS      Y10, 96(R11)
+	VMOVUPS      Y8, Y9
+	VFMADD231PS  Y4, Y6, Y9
+	VMULPS       Y3, Y9, Y9
+	VMOVUPS      Y9, Y6
+	VFMADD231PS  Y0, Y7, Y6
+	VFMSUB231PS  Y0, Y7, Y9
+	VMOVUPS      Y6, 192(R11)
+	VMOVUPS      Y9, 288(R11)
+	VMOVUPS      Y8, 384(R11)
 	ADDQ         $0x00000020, R11
 	ADDQ         AX, R12
 	DECQ         R13
@@ -235,25 +256,26 @@ first:
 	MOVQ         $0x00000005, R13
 
 second:
-	VMOVUPS      (R11), Y4
-	VMOVUPS      32(R11), Y5
-	VMOVUPS      64(R11), Y6
-	VMOVUPS      Y6, Y7
-	VFMADD231PS  Y3, Y4, Y7
-	VMULPS       Y2, Y7, Y8
-	VMOVUPS      Y8, Y7
-	VFNMADD231PS Y0, Y5, Y7
-	VFMSUB231PS  Y1, Y5, Y8
-	VMOVUPS      Y7, (R12)
-	VMOVUPS      Y8, (R12)(DI*1)
-	VADDPS       Y6, Y4, Y4
-	VMULPS       Y0, Y4, Y7
-	VMOVUPS      Y7, Y4
-	VFMADD231PS  Y0, Y5, Y4
-	VFMSUB231PS  Y0, Y5, Y7
-	VMOVUPS      Y4, (R12)(DI*2)
-	VMOVUPS      Y7, (R12)(R8*1)
-	VMOVUPS      Y6, (R12)(DI*4)
+	VMOVUPS      (R11), Y6
+	VMOVUPS      32(R11), Y7
+	VMOVUPS      64(R11), Y8
+	VMOVUPS      Y8, Y9
+	VFMADD231PS  Y5, Y6, Y9
+	VMULPS       Y2, Y9, Y10
+	VMOVUPS      Y10, Y9
+	VFNMADD231PS Y0, Y7, Y9
+	VFMSUB231PS  Y1, Y7, Y10
+	VMOVUPS      Y9, (R12)
+	VMOVUPS      Y10, (R12)(DI*1)
+	VMOVUPS      Y8, Y9
+	VFMADD231PS  Y4, Y6, Y9
+	VMULPS       Y3, Y9, Y9
+	VMOVUPS      Y9, Y6
+	VFMADD231PS  Y0, Y7, Y6
+	VFMSUB231PS  Y0, Y7, Y9
+	VMOVUPS      Y6, (R12)(DI*2)
+	VMOVUPS      Y9, (R12)(R8*1)
+	VMOVUPS      Y8, (R12)(DI*4)
 	ADDQ         $0x00000060, R11
 	ADDQ         R9, R12
 	DECQ         R13
@@ -269,10 +291,12 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weightGrad3AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+128(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+224(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+160(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+256(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+416(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+288(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+448(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+480(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+256(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+352(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -292,25 +316,25 @@ groups:
 	MOVQ $0x00000005, R13
 
 first:
-	VMOVUPS      (R12), Y4
-	VMOVUPS      (R12)(R9*1), Y5
-	VMOVUPS      (R12)(R9*2), Y6
-	VMOVUPS      (R12)(R10*1), Y7
-	VMOVUPS      (R12)(R9*4), Y8
-	VADDPS       Y5, Y4, Y9
-	VSUBPS       Y5, Y4, Y4
-	VADDPS       Y7, Y6, Y5
+	VMOVUPS      (R12), Y6
+	VMOVUPS      (R12)(R9*1), Y7
+	VMOVUPS      (R12)(R9*2), Y8
+	VMOVUPS      (R12)(R10*1), Y9
+	VMOVUPS      (R12)(R9*4), Y10
+	VADDPS       Y7, Y6, Y11
 	VSUBPS       Y7, Y6, Y6
-	VMULPS       Y1, Y4, Y7
-	VFMADD231PS  Y0, Y6, Y7
-	VMOVUPS      Y7, (R11)
-	VMULPS       Y2, Y9, Y7
-	VFMADD231PS  Y0, Y5, Y7
-	VMOVUPS      Y7, 160(R11)
-	VMOVUPS      Y8, Y5
-	VFNMADD231PS Y3, Y4, Y5
-	VFMADD231PS  Y0, Y6, Y5
-	VMOVUPS      Y5, 320(R11)
+	VADDPS       Y9, Y8, Y7
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y0, Y6, Y9
+	VFMADD231PS  Y3, Y8, Y9
+	VMOVUPS      Y9, (R11)
+	VMULPS       Y1, Y11, Y9
+	VFMADD231PS  Y4, Y7, Y9
+	VMOVUPS      Y9, 160(R11)
+	VMOVUPS      Y10, Y7
+	VFNMADD231PS Y2, Y6, Y7
+	VFMADD231PS  Y5, Y8, Y7
+	VMOVUPS      Y7, 320(R11)
 	ADDQ         $0x00000020, R11
 	ADDQ         AX, R12
 	DECQ         R13
@@ -320,25 +344,25 @@ first:
 	MOVQ         $0x00000003, R13
 
 second:
-	VMOVUPS      (R11), Y4
-	VMOVUPS      32(R11), Y5
-	VMOVUPS      64(R11), Y6
-	VMOVUPS      96(R11), Y7
-	VMOVUPS      128(R11), Y8
-	VADDPS       Y5, Y4, Y9
-	VSUBPS       Y5, Y4, Y4
-	VADDPS       Y7, Y6, Y5
+	VMOVUPS      (R11), Y6
+	VMOVUPS      32(R11), Y7
+	VMOVUPS      64(R11), Y8
+	VMOVUPS      96(R11), Y9
+	VMOVUPS      128(R11), Y10
+	VADDPS       Y7, Y6, Y11
 	VSUBPS       Y7, Y6, Y6
-	VMULPS       Y1, Y4, Y7
-	VFMADD231PS  Y0, Y6, Y7
-	VMOVUPS      Y7, (R12)
-	VMULPS       Y2, Y9, Y7
-	VFMADD231PS  Y0, Y5, Y7
-	VMOVUPS      Y7, (R12)(DI*1)
-	VMOVUPS      Y8, Y5
-	VFNMADD231PS Y3, Y4, Y5
-	VFMADD231PS  Y0, Y6, Y5
-	VMOVUPS      Y5, (R12)(DI*2)
+	VADDPS       Y9, Y8, Y7
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y0, Y6, Y9
+	VFMADD231PS  Y3, Y8, Y9
+	VMOVUPS      Y9, (R12)
+	VMULPS       Y1, Y11, Y9
+	VFMADD231PS  Y4, Y7, Y9
+	VMOVUPS      Y9, (R12)(DI*1)
+	VMOVUPS      Y10, Y7
+	VFNMADD231PS Y2, Y6, Y7
+	VFMADD231PS  Y5, Y8, Y7
+	VMOVUPS      Y7, (R12)(DI*2)
 	ADDQ         $0x000000a0, R11
 	ADDQ         R8, R12
 	DECQ         R13
@@ -356,10 +380,12 @@ TEXT ·gather3AVX2(SB), $24-8
 	MOVQ    args+0(FP), AX
 	VMOVUPS constantsTilesAVX2<>+0(SB), Y0
 	VMOVUPS constantsTilesAVX2<>+32(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+288(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+64(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+96(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+512(SB), Y4
 	CMPQ    224(AX), $0x00
 	JEQ     floor
-	VXORPS  Y2, Y2, Y2
+	VXORPS  Y4, Y4, Y4
 
 floor:
 	MOVQ 168(AX), CX
@@ -384,32 +410,33 @@ groups:
 	MOVQ   $0x00000005, R9
 
 first:
-	VMOVUPS     (R8), Y3
-	VMOVUPS     (R8)(DX*1), Y4
-	VMOVUPS     (R8)(DX*2), Y5
-	VMOVUPS     (R8)(BX*1), Y6
-	VMOVUPS     (R8)(DX*4), Y7
-	VADDPS      Y4, Y3, Y8
-	VSUBPS      Y4, Y3, Y3
-	VADDPS      Y6, Y5, Y4
+	VMOVUPS     (R8), Y5
+	VMOVUPS     (R8)(DX*1), Y6
+	VMOVUPS     (R8)(DX*2), Y7
+	VMOVUPS     (R8)(BX*1), Y8
+	VMOVUPS     (R8)(DX*4), Y9
+	VADDPS      Y6, Y5, Y10
 	VSUBPS      Y6, Y5, Y5
-	VADDPS      Y4, Y8, Y6
-	VMOVUPS     Y6, (DI)
-	VMOVUPS     Y5, Y5
-	VFMADD231PS Y1, Y3, Y5
+	VADDPS      Y8, Y7, Y6
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y6, Y10, Y8
+	VMOVUPS     Y8, (DI)
+	VMULPS      Y1, Y5, Y5
+	VFMADD231PS Y2, Y7, Y5
 	VMOVUPS     Y5, 32(DI)
-	VADDPS      Y7, Y4, Y3
-	VFMADD231PS Y0, Y8, Y3
-	VMOVUPS     Y3, 64(DI)
+	VMOVUPS     Y9, Y5
+	VFMADD231PS Y0, Y10, Y5
+	VFMADD231PS Y3, Y6, Y5
+	VMOVUPS     Y5, 64(DI)
 	ADDQ        $0x00000060, DI
 	ADDQ        R10, R8
 	DECQ        R9
 	JNZ         first
-	VXORPS      Y3, Y3, Y3
+	VXORPS      Y5, Y5, Y5
 	MOVQ        48(AX), DI
 	TESTQ       DI, DI
 	JZ          nobias
-	VMOVUPS     (DI)(SI*1), Y3
+	VMOVUPS     (DI)(SI*1), Y5
 
 nobias:
 	CMPQ 96(AX), $0x00
@@ -423,35 +450,36 @@ nobias:
 
 bare:
 	MOVQ        R9, R11
-	VMOVUPS     (R8), Y4
-	VMOVUPS     96(R8), Y5
-	VMOVUPS     192(R8), Y6
-	VMOVUPS     288(R8), Y7
-	VMOVUPS     384(R8), Y8
-	VADDPS      Y5, Y4, Y9
-	VSUBPS      Y5, Y4, Y4
-	VADDPS      Y7, Y6, Y5
+	VMOVUPS     (R8), Y6
+	VMOVUPS     96(R8), Y7
+	VMOVUPS     192(R8), Y8
+	VMOVUPS     288(R8), Y9
+	VMOVUPS     384(R8), Y10
+	VADDPS      Y7, Y6, Y11
 	VSUBPS      Y7, Y6, Y6
-	VADDPS      Y5, Y9, Y7
-	VADDPS      Y7, Y3, Y7
-	VMAXPS      Y7, Y2, Y7
-	VMOVUPS     Y7, (DI)(R11*1)
+	VADDPS      Y9, Y8, Y7
+	VSUBPS      Y9, Y8, Y8
+	VADDPS      Y7, Y11, Y9
+	VADDPS      Y9, Y5, Y9
+	VMAXPS      Y9, Y4, Y9
+	VMOVUPS     Y9, (DI)(R11*1)
 	ADDQ        8(SP), R11
-	VMOVUPS     Y6, Y6
-	VFMADD231PS Y1, Y4, Y6
+	VMULPS      Y1, Y6, Y6
+	VFMADD231PS Y2, Y8, Y6
 	CMPQ        192(AX), $0x01
 	JLE         bareend
-	VADDPS      Y6, Y3, Y4
-	VMAXPS      Y4, Y2, Y4
-	VMOVUPS     Y4, (DI)(R11*1)
+	VADDPS      Y6, Y5, Y6
+	VMAXPS      Y6, Y4, Y6
+	VMOVUPS     Y6, (DI)(R11*1)
 	ADDQ        8(SP), R11
-	VADDPS      Y8, Y5, Y4
-	VFMADD231PS Y0, Y9, Y4
+	VMOVUPS     Y10, Y6
+	VFMADD231PS Y0, Y11, Y6
+	VFMADD231PS Y3, Y7, Y6
 	CMPQ        192(AX), $0x02
 	JLE         bareend
-	VADDPS      Y4, Y3, Y4
-	VMAXPS      Y4, Y2, Y4
-	VMOVUPS     Y4, (DI)(R11*1)
+	VADDPS      Y6, Y5, Y6
+	VMAXPS      Y6, Y4, Y6
+	VMOVUPS     Y6, (DI)(R11*1)
 
 bareend:
 	ADDQ $0x00000020, R8
@@ -469,38 +497,39 @@ res:
 
 added:
 	MOVQ        R10, R12
-	VMOVUPS     (R9), Y4
-	VMOVUPS     96(R9), Y5
-	VMOVUPS     192(R9), Y6
-	VMOVUPS     288(R9), Y7
-	VMOVUPS     384(R9), Y8
-	VADDPS      Y5, Y4, Y9
-	VSUBPS      Y5, Y4, Y4
-	VADDPS      Y7, Y6, Y5
+	VMOVUPS     (R9), Y6
+	VMOVUPS     96(R9), Y7
+	VMOVUPS     192(R9), Y8
+	VMOVUPS     288(R9), Y9
+	VMOVUPS     384(R9), Y10
+	VADDPS      Y7, Y6, Y11
 	VSUBPS      Y7, Y6, Y6
-	VADDPS      Y5, Y9, Y7
-	VADDPS      Y7, Y3, Y7
-	VADDPS      (R8)(R12*1), Y7, Y7
-	VMAXPS      Y7, Y2, Y7
-	VMOVUPS     Y7, (DI)(R12*1)
+	VADDPS      Y9, Y8, Y7
+	VSUBPS      Y9, Y8, Y8
+	VADDPS      Y7, Y11, Y9
+	VADDPS      Y9, Y5, Y9
+	VADDPS      (R8)(R12*1), Y9, Y9
+	VMAXPS      Y9, Y4, Y9
+	VMOVUPS     Y9, (DI)(R12*1)
 	ADDQ        8(SP), R12
-	VMOVUPS     Y6, Y6
-	VFMADD231PS Y1, Y4, Y6
+	VMULPS      Y1, Y6, Y6
+	VFMADD231PS Y2, Y8, Y6
 	CMPQ        192(AX), $0x01
 	JLE         addedend
-	VADDPS      Y6, Y3, Y4
-	VADDPS      (R8)(R12*1), Y4, Y4
-	VMAXPS      Y4, Y2, Y4
-	VMOVUPS     Y4, (DI)(R12*1)
+	VADDPS      Y6, Y5, Y6
+	VADDPS      (R8)(R12*1), Y6, Y6
+	VMAXPS      Y6, Y4, Y6
+	VMOVUPS     Y6, (DI)(R12*1)
 	ADDQ        8(SP), R12
-	VADDPS      Y8, Y5, Y4
-	VFMADD231PS Y0, Y9, Y4
+	VMOVUPS     Y10, Y6
+	VFMADD231PS Y0, Y11, Y6
+	VFMADD231PS Y3, Y7, Y6
 	CMPQ        192(AX), $0x02
 	JLE         addedend
-	VADDPS      Y4, Y3, Y4
-	VADDPS      (R8)(R12*1), Y4, Y4
-	VMAXPS      Y4, Y2, Y4
-	VMOVUPS     Y4, (DI)(R12*1)
+	VADDPS      Y6, Y5, Y6
+	VADDPS      (R8)(R12*1), Y6, Y6
+	VMAXPS      Y6, Y4, Y6
+	VMOVUPS     Y6, (DI)(R12*1)
 
 addedend:
 	ADDQ $0x00000020, R9
@@ -520,44 +549,45 @@ masked:
 
 cut:
 	MOVQ        R10, R12
-	VMOVUPS     (R9), Y4
-	VMOVUPS     96(R9), Y5
-	VMOVUPS     192(R9), Y6
-	VMOVUPS     288(R9), Y7
-	VMOVUPS     384(R9), Y8
-	VADDPS      Y5, Y4, Y9
-	VSUBPS      Y5, Y4, Y4
-	VADDPS      Y7, Y6, Y5
+	VMOVUPS     (R9), Y6
+	VMOVUPS     96(R9), Y7
+	VMOVUPS     192(R9), Y8
+	VMOVUPS     288(R9), Y9
+	VMOVUPS     384(R9), Y10
+	VADDPS      Y7, Y6, Y11
 	VSUBPS      Y7, Y6, Y6
-	VADDPS      Y5, Y9, Y7
-	VADDPS      Y7, Y3, Y7
-	VMAXPS      Y7, Y2, Y7
-	VXORPS      Y10, Y10, Y10
-	VCMPPS      $0x11, (R8)(R12*1), Y10, Y10
-	VANDPS      Y10, Y7, Y7
-	VMOVUPS     Y7, (DI)(R12*1)
+	VADDPS      Y9, Y8, Y7
+	VSUBPS      Y9, Y8, Y8
+	VADDPS      Y7, Y11, Y9
+	VADDPS      Y9, Y5, Y9
+	VMAXPS      Y9, Y4, Y9
+	VXORPS      Y12, Y12, Y12
+	VCMPPS      $0x11, (R8)(R12*1), Y12, Y12
+	VANDPS      Y12, Y9, Y9
+	VMOVUPS     Y9, (DI)(R12*1)
 	ADDQ        8(SP), R12
-	VMOVUPS     Y6, Y6
-	VFMADD231PS Y1, Y4, Y6
+	VMULPS      Y1, Y6, Y6
+	VFMADD231PS Y2, Y8, Y6
 	CMPQ        192(AX), $0x01
 	JLE         cutend
-	VADDPS      Y6, Y3, Y4
-	VMAXPS      Y4, Y2, Y4
-	VXORPS      Y6, Y6, Y6
-	VCMPPS      $0x11, (R8)(R12*1), Y6, Y6
-	VANDPS      Y6, Y4, Y4
-	VMOVUPS     Y4, (DI)(R12*1)
+	VADDPS      Y6, Y5, Y6
+	VMAXPS      Y6, Y4, Y6
+	VXORPS      Y8, Y8, Y8
+	VCMPPS      $0x11, (R8)(R12*1), Y8, Y8
+	VANDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (DI)(R12*1)
 	ADDQ        8(SP), R12
-	VADDPS      Y8, Y5, Y4
-	VFMADD231PS Y0, Y9, Y4
+	VMOVUPS     Y10, Y6
+	VFMADD231PS Y0, Y11, Y6
+	VFMADD231PS Y3, Y7, Y6
 	CMPQ        192(AX), $0x02
 	JLE         cutend
-	VADDPS      Y4, Y3, Y4
-	VMAXPS      Y4, Y2, Y4
-	VXORPS      Y5, Y5, Y5
-	VCMPPS      $0x11, (R8)(R12*1), Y5, Y5
-	VANDPS      Y5, Y4, Y4
-	VMOVUPS     Y4, (DI)(R12*1)
+	VADDPS      Y6, Y5, Y6
+	VMAXPS      Y6, Y4, Y6
+	VXORPS      Y7, Y7, Y7
+	VCMPPS      $0x11, (R8)(R12*1), Y7, Y7
+	VANDPS      Y7, Y6, Y6
+	VMOVUPS     Y6, (DI)(R12*1)
 
 cutend:
 	ADDQ $0x00000020, R9
@@ -576,47 +606,48 @@ both:
 
 all:
 	MOVQ        R11, R13
-	VMOVUPS     (R10), Y4
-	VMOVUPS     96(R10), Y5
-	VMOVUPS     192(R10), Y6
-	VMOVUPS     288(R10), Y7
-	VMOVUPS     384(R10), Y8
-	VADDPS      Y5, Y4, Y9
-	VSUBPS      Y5, Y4, Y4
-	VADDPS      Y7, Y6, Y5
+	VMOVUPS     (R10), Y6
+	VMOVUPS     96(R10), Y7
+	VMOVUPS     192(R10), Y8
+	VMOVUPS     288(R10), Y9
+	VMOVUPS     384(R10), Y10
+	VADDPS      Y7, Y6, Y11
 	VSUBPS      Y7, Y6, Y6
-	VADDPS      Y5, Y9, Y7
-	VADDPS      Y7, Y3, Y7
-	VADDPS      (R8)(R13*1), Y7, Y7
-	VMAXPS      Y7, Y2, Y7
-	VXORPS      Y10, Y10, Y10
-	VCMPPS      $0x11, (R9)(R13*1), Y10, Y10
-	VANDPS      Y10, Y7, Y7
-	VMOVUPS     Y7, (DI)(R13*1)
+	VADDPS      Y9, Y8, Y7
+	VSUBPS      Y9, Y8, Y8
+	VADDPS      Y7, Y11, Y9
+	VADDPS      Y9, Y5, Y9
+	VADDPS      (R8)(R13*1), Y9, Y9
+	VMAXPS      Y9, Y4, Y9
+	VXORPS      Y12, Y12, Y12
+	VCMPPS      $0x11, (R9)(R13*1), Y12, Y12
+	VANDPS      Y12, Y9, Y9
+	VMOVUPS     Y9, (DI)(R13*1)
 	ADDQ        8(SP), R13
-	VMOVUPS     Y6, Y6
-	VFMADD231PS Y1, Y4, Y6
+	VMULPS      Y1, Y6, Y6
+	VFMADD231PS Y2, Y8, Y6
 	CMPQ        192(AX), $0x01
 	JLE         allend
-	VADDPS      Y6, Y3, Y4
-	VADDPS      (R8)(R13*1), Y4, Y4
-	VMAXPS      Y4, Y2, Y4
-	VXORPS      Y6, Y6, Y6
-	VCMPPS      $0x11, (R9)(R13*1), Y6, Y6
-	VANDPS      Y6, Y4, Y4
-	VMOVUPS     Y4, (DI)(R13*1)
+	VADDPS      Y6, Y5, Y6
+	VADDPS      (R8)(R13*1), Y6, Y6
+	VMAXPS      Y6, Y4, Y6
+	VXORPS      Y8, Y8, Y8
+	VCMPPS      $0x11, (R9)(R13*1), Y8, Y8
+	VANDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (DI)(R13*1)
 	ADDQ        8(SP), R13
-	VADDPS      Y8, Y5, Y4
-	VFMADD231PS Y0, Y9, Y4
+	VMOVUPS     Y10, Y6
+	VFMADD231PS Y0, Y11, Y6
+	VFMADD231PS Y3, Y7, Y6
 	CMPQ        192(AX), $0x02
 	JLE         allend
-	VADDPS      Y4, Y3, Y4
-	VADDPS      (R8)(R13*1), Y4, Y4
-	VMAXPS      Y4, Y2, Y4
-	VXORPS      Y5, Y5, Y5
-	VCMPPS      $0x11, (R9)(R13*1), Y5, Y5
-	VANDPS      Y5, Y4, Y4
-	VMOVUPS     Y4, (DI)(R13*1)
+	VADDPS      Y6, Y5, Y6
+	VADDPS      (R8)(R13*1), Y6, Y6
+	VMAXPS      Y6, Y4, Y6
+	VXORPS      Y7, Y7, Y7
+	VCMPPS      $0x11, (R9)(R13*1), Y7, Y7
+	VANDPS      Y7, Y6, Y6
+	VMOVUPS     Y6, (DI)(R13*1)
 
 allend:
 	ADDQ $0x00000020, R10
@@ -636,12 +667,12 @@ next:
 // Requires: AVX, FMA3
 TEXT ·patch4AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+320(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+352(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+384(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+416(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+448(SB), Y4
-	VMOVUPS constantsTilesAVX2<>+480(SB), Y5
+	VMOVUPS constantsTilesAVX2<>+544(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+576(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+608(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+640(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+672(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+704(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -753,12 +784,12 @@ second:
 // Requires: AVX, FMA3
 TEXT ·core4AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+512(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+544(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+576(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+608(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+320(SB), Y4
-	VMOVUPS constantsTilesAVX2<>+448(SB), Y5
+	VMOVUPS constantsTilesAVX2<>+736(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+768(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+800(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+832(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+544(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+672(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -856,12 +887,12 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weights4AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+640(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+672(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+704(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+736(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+768(SB), Y4
-	VMOVUPS constantsTilesAVX2<>+800(SB), Y5
+	VMOVUPS constantsTilesAVX2<>+864(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+896(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+928(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+960(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+992(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+1024(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -888,7 +919,7 @@ first:
 	VMULPS       Y5, Y6, Y9
 	VMOVUPS      Y9, (R12)
 	VMOVUPS      Y8, Y9
-	VFMADD231PS  constantsTilesAVX2<>+832(SB), Y6, Y9
+	VFMADD231PS  constantsTilesAVX2<>+1056(SB), Y6, Y9
 	VMULPS       Y2, Y9, Y10
 	VMOVUPS      Y10, Y9
 	VFNMADD231PS Y1, Y7, Y9
@@ -919,7 +950,7 @@ second:
 	VMULPS       Y5, Y6, Y9
 	VMOVUPS      Y9, (R13)
 	VMOVUPS      Y8, Y9
-	VFMADD231PS  constantsTilesAVX2<>+832(SB), Y6, Y9
+	VFMADD231PS  constantsTilesAVX2<>+1056(SB), Y6, Y9
 	VMULPS       Y2, Y9, Y10
 	VMOVUPS      Y10, Y9
 	VFNMADD231PS Y1, Y7, Y9
@@ -950,12 +981,12 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weightGrad4AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+736(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+864(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+896(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+640(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+928(SB), Y4
-	VMOVUPS constantsTilesAVX2<>+800(SB), Y5
+	VMOVUPS constantsTilesAVX2<>+960(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1088(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+1120(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+864(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1152(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+1024(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -1042,11 +1073,11 @@ second:
 // Requires: AVX, FMA3
 TEXT ·gather4AVX2(SB), $24-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+512(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+320(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+352(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+416(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+288(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+736(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+544(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+576(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+640(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+512(SB), Y4
 	CMPQ    224(AX), $0x00
 	JEQ     floor
 	VXORPS  Y4, Y4, Y4
@@ -1092,11 +1123,11 @@ first:
 	VFMADD231PS Y3, Y8, Y5
 	VMOVUPS     Y5, 32(R8)
 	VMULPS      Y1, Y11, Y5
-	VFMADD231PS constantsTilesAVX2<>+448(SB), Y7, Y5
+	VFMADD231PS constantsTilesAVX2<>+672(SB), Y7, Y5
 	VMOVUPS     Y5, 64(R8)
 	VMOVUPS     Y10, Y5
 	VFMADD231PS Y0, Y6, Y5
-	VFMADD231PS constantsTilesAVX2<>+608(SB), Y8, Y5
+	VFMADD231PS constantsTilesAVX2<>+832(SB), Y8, Y5
 	VMOVUPS     Y5, 96(R8)
 	ADDQ        $0x00000080, R8
 	ADDQ        R11, R9
@@ -1145,7 +1176,7 @@ bare:
 	VMOVUPS     Y6, (R8)(R12*1)
 	ADDQ        8(SP), R12
 	VMULPS      Y1, Y12, Y6
-	VFMADD231PS constantsTilesAVX2<>+448(SB), Y8, Y6
+	VFMADD231PS constantsTilesAVX2<>+672(SB), Y8, Y6
 	CMPQ        192(AX), $0x02
 	JLE         bareend
 	VADDPS      Y6, Y5, Y6
@@ -1154,7 +1185,7 @@ bare:
 	ADDQ        8(SP), R12
 	VMOVUPS     Y11, Y6
 	VFMADD231PS Y0, Y7, Y6
-	VFMADD231PS constantsTilesAVX2<>+608(SB), Y9, Y6
+	VFMADD231PS constantsTilesAVX2<>+832(SB), Y9, Y6
 	CMPQ        192(AX), $0x03
 	JLE         bareend
 	VADDPS      Y6, Y5, Y6
@@ -1204,7 +1235,7 @@ added:
 	VMOVUPS     Y6, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y1, Y12, Y6
-	VFMADD231PS constantsTilesAVX2<>+448(SB), Y8, Y6
+	VFMADD231PS constantsTilesAVX2<>+672(SB), Y8, Y6
 	CMPQ        192(AX), $0x02
 	JLE         addedend
 	VADDPS      Y6, Y5, Y6
@@ -1214,7 +1245,7 @@ added:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y11, Y6
 	VFMADD231PS Y0, Y7, Y6
-	VFMADD231PS constantsTilesAVX2<>+608(SB), Y9, Y6
+	VFMADD231PS constantsTilesAVX2<>+832(SB), Y9, Y6
 	CMPQ        192(AX), $0x03
 	JLE         addedend
 	VADDPS      Y6, Y5, Y6
@@ -1271,7 +1302,7 @@ cut:
 	VMOVUPS     Y6, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y1, Y12, Y6
-	VFMADD231PS constantsTilesAVX2<>+448(SB), Y8, Y6
+	VFMADD231PS constantsTilesAVX2<>+672(SB), Y8, Y6
 	CMPQ        192(AX), $0x02
 	JLE         cutend
 	VADDPS      Y6, Y5, Y6
@@ -1283,7 +1314,7 @@ cut:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y11, Y6
 	VFMADD231PS Y0, Y7, Y6
-	VFMADD231PS constantsTilesAVX2<>+608(SB), Y9, Y6
+	VFMADD231PS constantsTilesAVX2<>+832(SB), Y9, Y6
 	CMPQ        192(AX), $0x03
 	JLE         cutend
 	VADDPS      Y6, Y5, Y6
@@ -1343,7 +1374,7 @@ all:
 	VMOVUPS     Y6, (R8)(R14*1)
 	ADDQ        8(SP), R14
 	VMULPS      Y1, Y12, Y6
-	VFMADD231PS constantsTilesAVX2<>+448(SB), Y8, Y6
+	VFMADD231PS constantsTilesAVX2<>+672(SB), Y8, Y6
 	CMPQ        192(AX), $0x02
 	JLE         allend
 	VADDPS      Y6, Y5, Y6
@@ -1356,7 +1387,7 @@ all:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y11, Y6
 	VFMADD231PS Y0, Y7, Y6
-	VFMADD231PS constantsTilesAVX2<>+608(SB), Y9, Y6
+	VFMADD231PS constantsTilesAVX2<>+832(SB), Y9, Y6
 	CMPQ        192(AX), $0x03
 	JLE         allend
 	VADDPS      Y6, Y5, Y6
@@ -1385,11 +1416,11 @@ next:
 // Requires: AVX, FMA3
 TEXT ·patch5AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+960(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+992(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+1024(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+1056(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+1088(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+1184(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1216(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+0(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+1248(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1280(SB), Y4
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -1422,42 +1453,42 @@ first:
 	MOVLQSX      24(R12), R14
 	VMOVUPS      (CX)(R14*4), Y11
 	VMOVUPS      Y9, Y12
-	VFMADD231PS  constantsTilesAVX2<>+1120(SB), Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+1152(SB), Y7, Y12
+	VFMADD231PS  constantsTilesAVX2<>+1312(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+1344(SB), Y7, Y12
 	VMOVUPS      Y10, Y13
-	VFMADD231PS  constantsTilesAVX2<>+1120(SB), Y6, Y13
-	VFNMADD231PS constantsTilesAVX2<>+1152(SB), Y8, Y13
+	VFMADD231PS  constantsTilesAVX2<>+1312(SB), Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+1344(SB), Y8, Y13
 	VMOVUPS      Y13, Y14
-	VFMADD231PS  Y1, Y12, Y14
-	VFNMADD231PS Y1, Y12, Y13
+	VFMADD231PS  Y2, Y12, Y14
+	VFNMADD231PS Y2, Y12, Y13
 	VMOVUPS      Y14, (R11)
 	VMOVUPS      Y13, 224(R11)
 	VMOVUPS      Y9, Y12
-	VFMADD231PS  Y2, Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+1184(SB), Y7, Y12
+	VFMADD231PS  Y1, Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y7, Y12
 	VMOVUPS      Y10, Y13
-	VFMADD231PS  Y2, Y6, Y13
-	VFNMADD231PS constantsTilesAVX2<>+1184(SB), Y8, Y13
+	VFMADD231PS  Y1, Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y8, Y13
 	VMOVUPS      Y13, Y14
-	VFMADD231PS  Y3, Y12, Y14
-	VFNMADD231PS Y3, Y12, Y13
+	VFMADD231PS  Y4, Y12, Y14
+	VFNMADD231PS Y4, Y12, Y13
 	VMOVUPS      Y14, 448(R11)
 	VMOVUPS      Y13, 672(R11)
 	VMOVUPS      Y9, Y12
 	VFMADD231PS  Y0, Y5, Y12
-	VFNMADD231PS Y4, Y7, Y12
+	VFNMADD231PS Y3, Y7, Y12
 	VMOVUPS      Y10, Y10
 	VFMADD231PS  Y0, Y6, Y10
-	VFNMADD231PS Y4, Y8, Y10
+	VFNMADD231PS Y3, Y8, Y10
 	VMOVUPS      Y10, Y6
-	VFMADD231PS  constantsTilesAVX2<>+1216(SB), Y12, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1216(SB), Y12, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1408(SB), Y12, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1408(SB), Y12, Y10
 	VMOVUPS      Y6, 896(R11)
 	VMOVUPS      Y10, 1120(R11)
 	VMOVUPS      Y11, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1248(SB), Y5, Y6
-	VFMADD231PS  constantsTilesAVX2<>+1280(SB), Y7, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1312(SB), Y9, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1440(SB), Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+1472(SB), Y7, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1504(SB), Y9, Y6
 	VMOVUPS      Y6, 1344(R11)
 	ADDQ         $0x00000020, R11
 	ADDQ         $0x0000001c, R12
@@ -1476,42 +1507,42 @@ second:
 	VMOVUPS      160(R11), Y10
 	VMOVUPS      192(R11), Y11
 	VMOVUPS      Y9, Y12
-	VFMADD231PS  constantsTilesAVX2<>+1120(SB), Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+1152(SB), Y7, Y12
+	VFMADD231PS  constantsTilesAVX2<>+1312(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+1344(SB), Y7, Y12
 	VMOVUPS      Y10, Y13
-	VFMADD231PS  constantsTilesAVX2<>+1120(SB), Y6, Y13
-	VFNMADD231PS constantsTilesAVX2<>+1152(SB), Y8, Y13
+	VFMADD231PS  constantsTilesAVX2<>+1312(SB), Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+1344(SB), Y8, Y13
 	VMOVUPS      Y13, Y14
-	VFMADD231PS  Y1, Y12, Y14
-	VFNMADD231PS Y1, Y12, Y13
+	VFMADD231PS  Y2, Y12, Y14
+	VFNMADD231PS Y2, Y12, Y13
 	VMOVUPS      Y14, (R12)
 	VMOVUPS      Y13, (R12)(DI*1)
 	VMOVUPS      Y9, Y12
-	VFMADD231PS  Y2, Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+1184(SB), Y7, Y12
+	VFMADD231PS  Y1, Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y7, Y12
 	VMOVUPS      Y10, Y13
-	VFMADD231PS  Y2, Y6, Y13
-	VFNMADD231PS constantsTilesAVX2<>+1184(SB), Y8, Y13
+	VFMADD231PS  Y1, Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y8, Y13
 	VMOVUPS      Y13, Y14
-	VFMADD231PS  Y3, Y12, Y14
-	VFNMADD231PS Y3, Y12, Y13
+	VFMADD231PS  Y4, Y12, Y14
+	VFNMADD231PS Y4, Y12, Y13
 	VMOVUPS      Y14, (R12)(DI*2)
 	VMOVUPS      Y13, (R12)(R8*1)
 	VMOVUPS      Y9, Y12
 	VFMADD231PS  Y0, Y5, Y12
-	VFNMADD231PS Y4, Y7, Y12
+	VFNMADD231PS Y3, Y7, Y12
 	VMOVUPS      Y10, Y10
 	VFMADD231PS  Y0, Y6, Y10
-	VFNMADD231PS Y4, Y8, Y10
+	VFNMADD231PS Y3, Y8, Y10
 	VMOVUPS      Y10, Y6
-	VFMADD231PS  constantsTilesAVX2<>+1216(SB), Y12, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1216(SB), Y12, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1408(SB), Y12, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1408(SB), Y12, Y10
 	VMOVUPS      Y6, (R12)(DI*4)
 	VMOVUPS      Y10, (R12)(R9*1)
 	VMOVUPS      Y11, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1248(SB), Y5, Y6
-	VFMADD231PS  constantsTilesAVX2<>+1280(SB), Y7, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1312(SB), Y9, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1440(SB), Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+1472(SB), Y7, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1504(SB), Y9, Y6
 	VMOVUPS      Y6, (R12)(R8*2)
 	ADDQ         $0x000000e0, R11
 	ADDQ         R10, R12
@@ -1528,11 +1559,11 @@ second:
 // Requires: AVX, FMA3
 TEXT ·core5AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+1344(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+1376(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+1408(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+1440(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+1472(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+1536(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1568(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+1600(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+1632(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1664(SB), Y4
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -1561,33 +1592,33 @@ first:
 	MOVLQSX      16(R12), R14
 	VMOVUPS      (CX)(R14*4), Y9
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1504(SB), Y5, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1536(SB), Y7, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1696(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y7, Y10
 	VMOVUPS      Y8, Y11
-	VFMADD231PS  constantsTilesAVX2<>+1536(SB), Y6, Y11
-	VMULPS       constantsTilesAVX2<>+1568(SB), Y10, Y12
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y6, Y11
+	VMULPS       constantsTilesAVX2<>+1760(SB), Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y0, Y11, Y10
 	VFNMADD231PS Y0, Y11, Y12
 	VMOVUPS      Y10, (R11)
 	VMOVUPS      Y12, 160(R11)
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1600(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1792(SB), Y5, Y10
 	VFMADD231PS  Y3, Y7, Y10
 	VMOVUPS      Y8, Y11
 	VFMADD231PS  Y3, Y6, Y11
-	VMULPS       constantsTilesAVX2<>+1632(SB), Y10, Y12
+	VMULPS       constantsTilesAVX2<>+1824(SB), Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y2, Y11, Y10
 	VFNMADD231PS Y2, Y11, Y12
 	VMOVUPS      Y10, 320(R11)
 	VMOVUPS      Y12, 480(R11)
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1664(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1856(SB), Y5, Y10
 	VFMADD231PS  Y1, Y7, Y10
 	VMOVUPS      Y8, Y5
 	VFMADD231PS  Y1, Y6, Y5
-	VMULPS       constantsTilesAVX2<>+1696(SB), Y10, Y7
+	VMULPS       constantsTilesAVX2<>+1888(SB), Y10, Y7
 	VMOVUPS      Y7, Y6
 	VFMADD231PS  Y4, Y5, Y6
 	VFNMADD231PS Y4, Y5, Y7
@@ -1609,33 +1640,33 @@ second:
 	VMOVUPS      96(R11), Y8
 	VMOVUPS      128(R11), Y9
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1504(SB), Y5, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1536(SB), Y7, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1696(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y7, Y10
 	VMOVUPS      Y8, Y11
-	VFMADD231PS  constantsTilesAVX2<>+1536(SB), Y6, Y11
-	VMULPS       constantsTilesAVX2<>+1568(SB), Y10, Y12
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y6, Y11
+	VMULPS       constantsTilesAVX2<>+1760(SB), Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y0, Y11, Y10
 	VFNMADD231PS Y0, Y11, Y12
 	VMOVUPS      Y10, (R12)
 	VMOVUPS      Y12, (R12)(DI*1)
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1600(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1792(SB), Y5, Y10
 	VFMADD231PS  Y3, Y7, Y10
 	VMOVUPS      Y8, Y11
 	VFMADD231PS  Y3, Y6, Y11
-	VMULPS       constantsTilesAVX2<>+1632(SB), Y10, Y12
+	VMULPS       constantsTilesAVX2<>+1824(SB), Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y2, Y11, Y10
 	VFNMADD231PS Y2, Y11, Y12
 	VMOVUPS      Y10, (R12)(DI*2)
 	VMOVUPS      Y12, (R12)(R8*1)
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1664(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1856(SB), Y5, Y10
 	VFMADD231PS  Y1, Y7, Y10
 	VMOVUPS      Y8, Y5
 	VFMADD231PS  Y1, Y6, Y5
-	VMULPS       constantsTilesAVX2<>+1696(SB), Y10, Y7
+	VMULPS       constantsTilesAVX2<>+1888(SB), Y10, Y7
 	VMOVUPS      Y7, Y6
 	VFMADD231PS  Y4, Y5, Y6
 	VFNMADD231PS Y4, Y5, Y7
@@ -1657,11 +1688,11 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weights5AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+1728(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+1760(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+1792(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+1824(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+1856(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+1920(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1952(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+1984(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2016(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+2048(SB), Y4
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -1686,7 +1717,7 @@ first:
 	VMOVUPS      (R13)(R11*1), Y6
 	VMOVUPS      (R13)(R11*2), Y7
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+1536(SB), Y5, Y8
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y5, Y8
 	VMULPS       Y4, Y8, Y9
 	VMOVUPS      Y9, Y8
 	VFMADD231PS  Y1, Y6, Y8
@@ -1694,16 +1725,16 @@ first:
 	VMOVUPS      Y8, (R12)
 	VMOVUPS      Y9, 96(R12)
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+1440(SB), Y5, Y8
+	VFMADD231PS  constantsTilesAVX2<>+2080(SB), Y5, Y8
 	VMULPS       Y3, Y8, Y9
 	VMOVUPS      Y9, Y8
-	VFNMADD231PS constantsTilesAVX2<>+1888(SB), Y6, Y8
+	VFNMADD231PS constantsTilesAVX2<>+2112(SB), Y6, Y8
 	VFMSUB231PS  Y2, Y6, Y9
 	VMOVUPS      Y8, 192(R12)
 	VMOVUPS      Y9, 288(R12)
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+1920(SB), Y5, Y8
-	VMULPS       constantsTilesAVX2<>+1952(SB), Y8, Y8
+	VFMADD231PS  constantsTilesAVX2<>+1568(SB), Y5, Y8
+	VMULPS       constantsTilesAVX2<>+2144(SB), Y8, Y8
 	VMOVUPS      Y8, Y5
 	VFMADD231PS  Y0, Y6, Y5
 	VFMSUB231PS  Y0, Y6, Y8
@@ -1723,7 +1754,7 @@ second:
 	VMOVUPS      32(R12), Y6
 	VMOVUPS      64(R12), Y7
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+1536(SB), Y5, Y8
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y5, Y8
 	VMULPS       Y4, Y8, Y9
 	VMOVUPS      Y9, Y8
 	VFMADD231PS  Y1, Y6, Y8
@@ -1731,16 +1762,16 @@ second:
 	VMOVUPS      Y8, (R13)
 	VMOVUPS      Y9, (R13)(DI*1)
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+1440(SB), Y5, Y8
+	VFMADD231PS  constantsTilesAVX2<>+2080(SB), Y5, Y8
 	VMULPS       Y3, Y8, Y9
 	VMOVUPS      Y9, Y8
-	VFNMADD231PS constantsTilesAVX2<>+1888(SB), Y6, Y8
+	VFNMADD231PS constantsTilesAVX2<>+2112(SB), Y6, Y8
 	VFMSUB231PS  Y2, Y6, Y9
 	VMOVUPS      Y8, (R13)(DI*2)
 	VMOVUPS      Y9, (R13)(R8*1)
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+1920(SB), Y5, Y8
-	VMULPS       constantsTilesAVX2<>+1952(SB), Y8, Y8
+	VFMADD231PS  constantsTilesAVX2<>+1568(SB), Y5, Y8
+	VMULPS       constantsTilesAVX2<>+2144(SB), Y8, Y8
 	VMOVUPS      Y8, Y5
 	VFMADD231PS  Y0, Y6, Y5
 	VFMSUB231PS  Y0, Y6, Y8
@@ -1762,11 +1793,11 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weightGrad5AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+1984(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+1728(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+1856(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+1952(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+1760(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+2176(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+2048(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+1920(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2144(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1952(SB), Y4
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -1800,17 +1831,17 @@ first:
 	VSUBPS       Y8, Y7, Y7
 	VADDPS       Y10, Y9, Y8
 	VSUBPS       Y10, Y9, Y9
-	VMULPS       constantsTilesAVX2<>+2016(SB), Y5, Y10
-	VFNMADD231PS constantsTilesAVX2<>+2048(SB), Y7, Y10
+	VMULPS       constantsTilesAVX2<>+2208(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2240(SB), Y7, Y10
 	VFMADD231PS  Y0, Y9, Y10
 	VMOVUPS      Y10, (R12)
 	VMULPS       Y4, Y12, Y10
-	VFNMADD231PS constantsTilesAVX2<>+1888(SB), Y6, Y10
-	VFMADD231PS  Y1, Y8, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2112(SB), Y6, Y10
+	VFMADD231PS  Y2, Y8, Y10
 	VMOVUPS      Y10, 224(R12)
 	VMOVUPS      Y11, Y6
-	VFMADD231PS  Y2, Y5, Y6
-	VFNMADD231PS constantsTilesAVX2<>+2080(SB), Y7, Y6
+	VFMADD231PS  Y1, Y5, Y6
+	VFNMADD231PS constantsTilesAVX2<>+2272(SB), Y7, Y6
 	VFMADD231PS  Y3, Y9, Y6
 	VMOVUPS      Y6, 448(R12)
 	ADDQ         $0x00000020, R12
@@ -1835,17 +1866,17 @@ second:
 	VSUBPS       Y8, Y7, Y7
 	VADDPS       Y10, Y9, Y8
 	VSUBPS       Y10, Y9, Y9
-	VMULPS       constantsTilesAVX2<>+2016(SB), Y5, Y10
-	VFNMADD231PS constantsTilesAVX2<>+2048(SB), Y7, Y10
+	VMULPS       constantsTilesAVX2<>+2208(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2240(SB), Y7, Y10
 	VFMADD231PS  Y0, Y9, Y10
 	VMOVUPS      Y10, (R13)
 	VMULPS       Y4, Y12, Y10
-	VFNMADD231PS constantsTilesAVX2<>+1888(SB), Y6, Y10
-	VFMADD231PS  Y1, Y8, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2112(SB), Y6, Y10
+	VFMADD231PS  Y2, Y8, Y10
 	VMOVUPS      Y10, (R13)(DI*1)
 	VMOVUPS      Y11, Y6
-	VFMADD231PS  Y2, Y5, Y6
-	VFNMADD231PS constantsTilesAVX2<>+2080(SB), Y7, Y6
+	VFMADD231PS  Y1, Y5, Y6
+	VFNMADD231PS constantsTilesAVX2<>+2272(SB), Y7, Y6
 	VFMADD231PS  Y3, Y9, Y6
 	VMOVUPS      Y6, (R13)(DI*2)
 	ADDQ         $0x000000e0, R12
@@ -1863,10 +1894,10 @@ second:
 // Requires: AVX, FMA3
 TEXT ·gather5AVX2(SB), $24-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+1568(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+1344(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+2112(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+288(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1760(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1536(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+2304(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+512(SB), Y3
 	CMPQ    224(AX), $0x00
 	JEQ     floor
 	VXORPS  Y3, Y3, Y3
@@ -1911,22 +1942,22 @@ first:
 	VADDPS      Y5, Y11, Y9
 	VADDPS      Y7, Y9, Y9
 	VMOVUPS     Y9, (R8)
-	VMULPS      constantsTilesAVX2<>+992(SB), Y4, Y9
-	VFMADD231PS constantsTilesAVX2<>+1056(SB), Y6, Y9
-	VFMADD231PS constantsTilesAVX2<>+1216(SB), Y8, Y9
+	VMULPS      constantsTilesAVX2<>+0(SB), Y4, Y9
+	VFMADD231PS constantsTilesAVX2<>+1280(SB), Y6, Y9
+	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y8, Y9
 	VMOVUPS     Y9, 32(R8)
 	VMULPS      Y2, Y11, Y9
-	VFMADD231PS constantsTilesAVX2<>+2144(SB), Y5, Y9
-	VFMADD231PS constantsTilesAVX2<>+2176(SB), Y7, Y9
+	VFMADD231PS constantsTilesAVX2<>+2336(SB), Y5, Y9
+	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y7, Y9
 	VMOVUPS     Y9, 64(R8)
 	VMULPS      Y1, Y4, Y4
-	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y6, Y4
-	VFMADD231PS constantsTilesAVX2<>+1472(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+1600(SB), Y6, Y4
+	VFMADD231PS constantsTilesAVX2<>+1664(SB), Y8, Y4
 	VMOVUPS     Y4, 96(R8)
 	VMOVUPS     Y10, Y4
 	VFMADD231PS Y0, Y11, Y4
-	VFMADD231PS constantsTilesAVX2<>+1632(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+1696(SB), Y7, Y4
+	VFMADD231PS constantsTilesAVX2<>+1824(SB), Y5, Y4
+	VFMADD231PS constantsTilesAVX2<>+1888(SB), Y7, Y4
 	VMOVUPS     Y4, 128(R8)
 	ADDQ        $0x000000a0, R8
 	ADDQ        R11, R9
@@ -1969,9 +2000,9 @@ bare:
 	VMAXPS      Y10, Y3, Y10
 	VMOVUPS     Y10, (R8)(R12*1)
 	ADDQ        8(SP), R12
-	VMULPS      constantsTilesAVX2<>+992(SB), Y5, Y10
-	VFMADD231PS constantsTilesAVX2<>+1056(SB), Y7, Y10
-	VFMADD231PS constantsTilesAVX2<>+1216(SB), Y9, Y10
+	VMULPS      constantsTilesAVX2<>+0(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+1280(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y9, Y10
 	CMPQ        192(AX), $0x01
 	JLE         bareend
 	VADDPS      Y10, Y4, Y10
@@ -1979,8 +2010,8 @@ bare:
 	VMOVUPS     Y10, (R8)(R12*1)
 	ADDQ        8(SP), R12
 	VMULPS      Y2, Y12, Y10
-	VFMADD231PS constantsTilesAVX2<>+2144(SB), Y6, Y10
-	VFMADD231PS constantsTilesAVX2<>+2176(SB), Y8, Y10
+	VFMADD231PS constantsTilesAVX2<>+2336(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y10
 	CMPQ        192(AX), $0x02
 	JLE         bareend
 	VADDPS      Y10, Y4, Y10
@@ -1988,8 +2019,8 @@ bare:
 	VMOVUPS     Y10, (R8)(R12*1)
 	ADDQ        8(SP), R12
 	VMULPS      Y1, Y5, Y5
-	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y7, Y5
-	VFMADD231PS constantsTilesAVX2<>+1472(SB), Y9, Y5
+	VFMADD231PS constantsTilesAVX2<>+1600(SB), Y7, Y5
+	VFMADD231PS constantsTilesAVX2<>+1664(SB), Y9, Y5
 	CMPQ        192(AX), $0x03
 	JLE         bareend
 	VADDPS      Y5, Y4, Y5
@@ -1998,8 +2029,8 @@ bare:
 	ADDQ        8(SP), R12
 	VMOVUPS     Y11, Y5
 	VFMADD231PS Y0, Y12, Y5
-	VFMADD231PS constantsTilesAVX2<>+1632(SB), Y6, Y5
-	VFMADD231PS constantsTilesAVX2<>+1696(SB), Y8, Y5
+	VFMADD231PS constantsTilesAVX2<>+1824(SB), Y6, Y5
+	VFMADD231PS constantsTilesAVX2<>+1888(SB), Y8, Y5
 	CMPQ        192(AX), $0x04
 	JLE         bareend
 	VADDPS      Y5, Y4, Y5
@@ -2042,9 +2073,9 @@ added:
 	VMAXPS      Y10, Y3, Y10
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
-	VMULPS      constantsTilesAVX2<>+992(SB), Y5, Y10
-	VFMADD231PS constantsTilesAVX2<>+1056(SB), Y7, Y10
-	VFMADD231PS constantsTilesAVX2<>+1216(SB), Y9, Y10
+	VMULPS      constantsTilesAVX2<>+0(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+1280(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y9, Y10
 	CMPQ        192(AX), $0x01
 	JLE         addedend
 	VADDPS      Y10, Y4, Y10
@@ -2053,8 +2084,8 @@ added:
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y2, Y12, Y10
-	VFMADD231PS constantsTilesAVX2<>+2144(SB), Y6, Y10
-	VFMADD231PS constantsTilesAVX2<>+2176(SB), Y8, Y10
+	VFMADD231PS constantsTilesAVX2<>+2336(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y10
 	CMPQ        192(AX), $0x02
 	JLE         addedend
 	VADDPS      Y10, Y4, Y10
@@ -2063,8 +2094,8 @@ added:
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y1, Y5, Y5
-	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y7, Y5
-	VFMADD231PS constantsTilesAVX2<>+1472(SB), Y9, Y5
+	VFMADD231PS constantsTilesAVX2<>+1600(SB), Y7, Y5
+	VFMADD231PS constantsTilesAVX2<>+1664(SB), Y9, Y5
 	CMPQ        192(AX), $0x03
 	JLE         addedend
 	VADDPS      Y5, Y4, Y5
@@ -2074,8 +2105,8 @@ added:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y11, Y5
 	VFMADD231PS Y0, Y12, Y5
-	VFMADD231PS constantsTilesAVX2<>+1632(SB), Y6, Y5
-	VFMADD231PS constantsTilesAVX2<>+1696(SB), Y8, Y5
+	VFMADD231PS constantsTilesAVX2<>+1824(SB), Y6, Y5
+	VFMADD231PS constantsTilesAVX2<>+1888(SB), Y8, Y5
 	CMPQ        192(AX), $0x04
 	JLE         addedend
 	VADDPS      Y5, Y4, Y5
@@ -2123,9 +2154,9 @@ cut:
 	VANDPS      Y13, Y10, Y10
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
-	VMULPS      constantsTilesAVX2<>+992(SB), Y5, Y10
-	VFMADD231PS constantsTilesAVX2<>+1056(SB), Y7, Y10
-	VFMADD231PS constantsTilesAVX2<>+1216(SB), Y9, Y10
+	VMULPS      constantsTilesAVX2<>+0(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+1280(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y9, Y10
 	CMPQ        192(AX), $0x01
 	JLE         cutend
 	VADDPS      Y10, Y4, Y10
@@ -2136,8 +2167,8 @@ cut:
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y2, Y12, Y10
-	VFMADD231PS constantsTilesAVX2<>+2144(SB), Y6, Y10
-	VFMADD231PS constantsTilesAVX2<>+2176(SB), Y8, Y10
+	VFMADD231PS constantsTilesAVX2<>+2336(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y10
 	CMPQ        192(AX), $0x02
 	JLE         cutend
 	VADDPS      Y10, Y4, Y10
@@ -2148,8 +2179,8 @@ cut:
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y1, Y5, Y5
-	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y7, Y5
-	VFMADD231PS constantsTilesAVX2<>+1472(SB), Y9, Y5
+	VFMADD231PS constantsTilesAVX2<>+1600(SB), Y7, Y5
+	VFMADD231PS constantsTilesAVX2<>+1664(SB), Y9, Y5
 	CMPQ        192(AX), $0x03
 	JLE         cutend
 	VADDPS      Y5, Y4, Y5
@@ -2161,8 +2192,8 @@ cut:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y11, Y5
 	VFMADD231PS Y0, Y12, Y5
-	VFMADD231PS constantsTilesAVX2<>+1632(SB), Y6, Y5
-	VFMADD231PS constantsTilesAVX2<>+1696(SB), Y8, Y5
+	VFMADD231PS constantsTilesAVX2<>+1824(SB), Y6, Y5
+	VFMADD231PS constantsTilesAVX2<>+1888(SB), Y8, Y5
 	CMPQ        192(AX), $0x04
 	JLE         cutend
 	VADDPS      Y5, Y4, Y5
@@ -2212,9 +2243,9 @@ all:
 	VANDPS      Y13, Y10, Y10
 	VMOVUPS     Y10, (R8)(R14*1)
 	ADDQ        8(SP), R14
-	VMULPS      constantsTilesAVX2<>+992(SB), Y5, Y10
-	VFMADD231PS constantsTilesAVX2<>+1056(SB), Y7, Y10
-	VFMADD231PS constantsTilesAVX2<>+1216(SB), Y9, Y10
+	VMULPS      constantsTilesAVX2<>+0(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+1280(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y9, Y10
 	CMPQ        192(AX), $0x01
 	JLE         allend
 	VADDPS      Y10, Y4, Y10
@@ -2226,8 +2257,8 @@ all:
 	VMOVUPS     Y10, (R8)(R14*1)
 	ADDQ        8(SP), R14
 	VMULPS      Y2, Y12, Y10
-	VFMADD231PS constantsTilesAVX2<>+2144(SB), Y6, Y10
-	VFMADD231PS constantsTilesAVX2<>+2176(SB), Y8, Y10
+	VFMADD231PS constantsTilesAVX2<>+2336(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y10
 	CMPQ        192(AX), $0x02
 	JLE         allend
 	VADDPS      Y10, Y4, Y10
@@ -2239,8 +2270,8 @@ all:
 	VMOVUPS     Y10, (R8)(R14*1)
 	ADDQ        8(SP), R14
 	VMULPS      Y1, Y5, Y5
-	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y7, Y5
-	VFMADD231PS constantsTilesAVX2<>+1472(SB), Y9, Y5
+	VFMADD231PS constantsTilesAVX2<>+1600(SB), Y7, Y5
+	VFMADD231PS constantsTilesAVX2<>+1664(SB), Y9, Y5
 	CMPQ        192(AX), $0x03
 	JLE         allend
 	VADDPS      Y5, Y4, Y5
@@ -2253,8 +2284,8 @@ all:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y11, Y5
 	VFMADD231PS Y0, Y12, Y5
-	VFMADD231PS constantsTilesAVX2<>+1632(SB), Y6, Y5
-	VFMADD231PS constantsTilesAVX2<>+1696(SB), Y8, Y5
+	VFMADD231PS constantsTilesAVX2<>+1824(SB), Y6, Y5
+	VFMADD231PS constantsTilesAVX2<>+1888(SB), Y8, Y5
 	CMPQ        192(AX), $0x04
 	JLE         allend
 	VADDPS      Y5, Y4, Y5
@@ -2283,7 +2314,7 @@ next:
 // Requires: AVX, FMA3
 TEXT ·patch6AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+2208(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+2400(SB), Y0
 	VMOVUPS constantsTilesAVX2<>+0(SB), Y1
 	VMOVUPS constantsTilesAVX2<>+32(SB), Y2
 	VMOVUPS constantsTilesAVX2<>+64(SB), Y3
@@ -2326,20 +2357,20 @@ first:
 	VFNMADD231PS Y0, Y8, Y4
 	VMOVUPS      Y4, (R12)
 	VMOVUPS      Y10, Y4
-	VFMADD231PS  constantsTilesAVX2<>+96(SB), Y6, Y4
-	VFNMADD231PS constantsTilesAVX2<>+2240(SB), Y8, Y4
+	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y6, Y4
+	VFNMADD231PS constantsTilesAVX2<>+2432(SB), Y8, Y4
 	VMOVUPS      Y9, Y12
-	VFMADD231PS  constantsTilesAVX2<>+96(SB), Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+2240(SB), Y7, Y12
+	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+2432(SB), Y7, Y12
 	VMOVUPS      Y4, Y13
 	VFMADD231PS  Y2, Y12, Y13
 	VFNMADD231PS Y2, Y12, Y4
 	VMOVUPS      Y13, 256(R12)
 	VMOVUPS      Y4, 512(R12)
 	VADDPS       Y10, Y6, Y4
-	VFNMADD231PS constantsTilesAVX2<>+2272(SB), Y8, Y4
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y8, Y4
 	VADDPS       Y9, Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+2272(SB), Y7, Y12
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y7, Y12
 	VADDPS       Y12, Y4, Y13
 	VSUBPS       Y12, Y4, Y4
 	VMOVUPS      Y13, 768(R12)
@@ -2351,8 +2382,8 @@ first:
 	VFMADD231PS  Y1, Y5, Y6
 	VFNMADD231PS Y3, Y7, Y6
 	VMOVUPS      Y4, Y8
-	VFMADD231PS  constantsTilesAVX2<>+2304(SB), Y6, Y8
-	VFNMADD231PS constantsTilesAVX2<>+2304(SB), Y6, Y4
+	VFMADD231PS  constantsTilesAVX2<>+2496(SB), Y6, Y8
+	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y6, Y4
 	VMOVUPS      Y8, 1280(R12)
 	VMOVUPS      Y4, 1536(R12)
 	VSUBPS       Y5, Y11, Y4
@@ -2381,20 +2412,20 @@ second:
 	VFNMADD231PS Y0, Y8, Y4
 	VMOVUPS      Y4, (R13)
 	VMOVUPS      Y10, Y4
-	VFMADD231PS  constantsTilesAVX2<>+96(SB), Y6, Y4
-	VFNMADD231PS constantsTilesAVX2<>+2240(SB), Y8, Y4
+	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y6, Y4
+	VFNMADD231PS constantsTilesAVX2<>+2432(SB), Y8, Y4
 	VMOVUPS      Y9, Y12
-	VFMADD231PS  constantsTilesAVX2<>+96(SB), Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+2240(SB), Y7, Y12
+	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+2432(SB), Y7, Y12
 	VMOVUPS      Y4, Y13
 	VFMADD231PS  Y2, Y12, Y13
 	VFNMADD231PS Y2, Y12, Y4
 	VMOVUPS      Y13, (R13)(DI*1)
 	VMOVUPS      Y4, (R13)(DI*2)
 	VADDPS       Y10, Y6, Y4
-	VFNMADD231PS constantsTilesAVX2<>+2272(SB), Y8, Y4
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y8, Y4
 	VADDPS       Y9, Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+2272(SB), Y7, Y12
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y7, Y12
 	VADDPS       Y12, Y4, Y13
 	VSUBPS       Y12, Y4, Y4
 	VMOVUPS      Y13, (R13)(R8*1)
@@ -2406,8 +2437,8 @@ second:
 	VFMADD231PS  Y1, Y5, Y6
 	VFNMADD231PS Y3, Y7, Y6
 	VMOVUPS      Y4, Y8
-	VFMADD231PS  constantsTilesAVX2<>+2304(SB), Y6, Y8
-	VFNMADD231PS constantsTilesAVX2<>+2304(SB), Y6, Y4
+	VFMADD231PS  constantsTilesAVX2<>+2496(SB), Y6, Y8
+	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y6, Y4
 	VMOVUPS      Y8, (R13)(R9*1)
 	VMOVUPS      Y4, (R13)(R8*2)
 	VSUBPS       Y5, Y11, Y4
@@ -2429,9 +2460,9 @@ second:
 // Requires: AVX, FMA3
 TEXT ·core6AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+2336(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+2368(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+2400(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2304(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1728(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+2528(SB), Y2
 	VMOVUPS constantsTilesAVX2<>+0(SB), Y3
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
@@ -2466,10 +2497,10 @@ first:
 	VMOVUPS      Y4, (R12)
 	VMOVUPS      Y8, Y10
 	VFMADD231PS  Y1, Y4, Y10
-	VFMADD231PS  constantsTilesAVX2<>+96(SB), Y6, Y10
+	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y6, Y10
 	VMOVUPS      Y9, Y11
 	VFMADD231PS  Y1, Y5, Y11
-	VFMADD231PS  constantsTilesAVX2<>+96(SB), Y7, Y11
+	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y7, Y11
 	VMULPS       Y0, Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y2, Y11, Y10
@@ -2492,8 +2523,8 @@ first:
 	VFMADD231PS  Y3, Y7, Y4
 	VMULPS       Y1, Y8, Y6
 	VMOVUPS      Y6, Y5
-	VFMADD231PS  constantsTilesAVX2<>+2432(SB), Y4, Y5
-	VFNMADD231PS constantsTilesAVX2<>+2432(SB), Y4, Y6
+	VFMADD231PS  constantsTilesAVX2<>+2560(SB), Y4, Y5
+	VFNMADD231PS constantsTilesAVX2<>+2560(SB), Y4, Y6
 	VMOVUPS      Y5, 960(R12)
 	VMOVUPS      Y6, 1152(R12)
 	VMOVUPS      Y9, 1344(R12)
@@ -2515,10 +2546,10 @@ second:
 	VMOVUPS      Y4, (R13)
 	VMOVUPS      Y8, Y10
 	VFMADD231PS  Y1, Y4, Y10
-	VFMADD231PS  constantsTilesAVX2<>+96(SB), Y6, Y10
+	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y6, Y10
 	VMOVUPS      Y9, Y11
 	VFMADD231PS  Y1, Y5, Y11
-	VFMADD231PS  constantsTilesAVX2<>+96(SB), Y7, Y11
+	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y7, Y11
 	VMULPS       Y0, Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y2, Y11, Y10
@@ -2541,8 +2572,8 @@ second:
 	VFMADD231PS  Y3, Y7, Y4
 	VMULPS       Y1, Y8, Y6
 	VMOVUPS      Y6, Y5
-	VFMADD231PS  constantsTilesAVX2<>+2432(SB), Y4, Y5
-	VFNMADD231PS constantsTilesAVX2<>+2432(SB), Y4, Y6
+	VFMADD231PS  constantsTilesAVX2<>+2560(SB), Y4, Y5
+	VFNMADD231PS constantsTilesAVX2<>+2560(SB), Y4, Y6
 	VMOVUPS      Y5, (R13)(R9*1)
 	VMOVUPS      Y6, (R13)(R8*2)
 	VMOVUPS      Y9, (R13)(R10*1)
@@ -2561,10 +2592,10 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weights6AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+2464(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+2496(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+2528(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+2560(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+2592(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+2624(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+2656(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2688(SB), Y3
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -2592,15 +2623,15 @@ first:
 	VMULPS       Y3, Y4, Y7
 	VMOVUPS      Y7, (R13)
 	VMOVUPS      Y6, Y7
-	VFMADD231PS  constantsTilesAVX2<>+96(SB), Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2592(SB), Y7, Y8
+	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y4, Y7
+	VMULPS       constantsTilesAVX2<>+2720(SB), Y7, Y8
 	VMOVUPS      Y8, Y7
 	VFMADD231PS  Y2, Y5, Y7
 	VFNMADD231PS Y2, Y5, Y8
 	VMOVUPS      Y7, 96(R13)
 	VMOVUPS      Y8, 192(R13)
 	VADDPS       Y6, Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2624(SB), Y7, Y8
+	VMULPS       constantsTilesAVX2<>+2752(SB), Y7, Y8
 	VMOVUPS      Y8, Y7
 	VFNMADD231PS Y1, Y5, Y7
 	VFMADD231PS  Y1, Y5, Y8
@@ -2608,7 +2639,7 @@ first:
 	VMOVUPS      Y8, 384(R13)
 	VMOVUPS      Y6, Y7
 	VFMADD231PS  constantsTilesAVX2<>+0(SB), Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2656(SB), Y7, Y7
+	VMULPS       constantsTilesAVX2<>+2784(SB), Y7, Y7
 	VMOVUPS      Y7, Y4
 	VFMADD231PS  Y0, Y5, Y4
 	VFNMADD231PS Y0, Y5, Y7
@@ -2630,15 +2661,15 @@ second:
 	VMULPS       Y3, Y4, Y7
 	VMOVUPS      Y7, (R14)
 	VMOVUPS      Y6, Y7
-	VFMADD231PS  constantsTilesAVX2<>+96(SB), Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2592(SB), Y7, Y8
+	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y4, Y7
+	VMULPS       constantsTilesAVX2<>+2720(SB), Y7, Y8
 	VMOVUPS      Y8, Y7
 	VFMADD231PS  Y2, Y5, Y7
 	VFNMADD231PS Y2, Y5, Y8
 	VMOVUPS      Y7, (R14)(DI*1)
 	VMOVUPS      Y8, (R14)(DI*2)
 	VADDPS       Y6, Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2624(SB), Y7, Y8
+	VMULPS       constantsTilesAVX2<>+2752(SB), Y7, Y8
 	VMOVUPS      Y8, Y7
 	VFNMADD231PS Y1, Y5, Y7
 	VFMADD231PS  Y1, Y5, Y8
@@ -2646,7 +2677,7 @@ second:
 	VMOVUPS      Y8, (R14)(DI*4)
 	VMOVUPS      Y6, Y7
 	VFMADD231PS  constantsTilesAVX2<>+0(SB), Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2656(SB), Y7, Y7
+	VMULPS       constantsTilesAVX2<>+2784(SB), Y7, Y7
 	VMOVUPS      Y7, Y4
 	VFMADD231PS  Y0, Y5, Y4
 	VFNMADD231PS Y0, Y5, Y7
@@ -2668,10 +2699,10 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weightGrad6AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+2496(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+2688(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+2464(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+2656(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+2624(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+2816(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+2592(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2784(SB), Y3
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -2707,17 +2738,17 @@ first:
 	VSUBPS       Y8, Y7, Y7
 	VADDPS       Y10, Y9, Y8
 	VSUBPS       Y10, Y9, Y9
-	VMULPS       constantsTilesAVX2<>+2720(SB), Y12, Y10
+	VMULPS       constantsTilesAVX2<>+2848(SB), Y12, Y10
 	VSUBPS       Y4, Y10, Y10
 	VFNMADD231PS Y0, Y6, Y10
 	VFMADD231PS  Y1, Y8, Y10
 	VMOVUPS      Y10, (R13)
-	VMULPS       constantsTilesAVX2<>+2528(SB), Y5, Y4
+	VMULPS       constantsTilesAVX2<>+2656(SB), Y5, Y4
 	VFNMADD231PS Y0, Y7, Y4
 	VFMADD231PS  Y2, Y9, Y4
 	VMOVUPS      Y4, 256(R13)
 	VMOVUPS      Y11, Y4
-	VFMADD231PS  constantsTilesAVX2<>+2592(SB), Y12, Y4
+	VFMADD231PS  constantsTilesAVX2<>+2720(SB), Y12, Y4
 	VFNMADD231PS Y0, Y6, Y4
 	VFMADD231PS  Y3, Y8, Y4
 	VMOVUPS      Y4, 512(R13)
@@ -2744,17 +2775,17 @@ second:
 	VSUBPS       Y8, Y7, Y7
 	VADDPS       Y10, Y9, Y8
 	VSUBPS       Y10, Y9, Y9
-	VMULPS       constantsTilesAVX2<>+2720(SB), Y12, Y10
+	VMULPS       constantsTilesAVX2<>+2848(SB), Y12, Y10
 	VSUBPS       Y4, Y10, Y10
 	VFNMADD231PS Y0, Y6, Y10
 	VFMADD231PS  Y1, Y8, Y10
 	VMOVUPS      Y10, (R14)
-	VMULPS       constantsTilesAVX2<>+2528(SB), Y5, Y4
+	VMULPS       constantsTilesAVX2<>+2656(SB), Y5, Y4
 	VFNMADD231PS Y0, Y7, Y4
 	VFMADD231PS  Y2, Y9, Y4
 	VMOVUPS      Y4, (R14)(DI*1)
 	VMOVUPS      Y11, Y4
-	VFMADD231PS  constantsTilesAVX2<>+2592(SB), Y12, Y4
+	VFMADD231PS  constantsTilesAVX2<>+2720(SB), Y12, Y4
 	VFNMADD231PS Y0, Y6, Y4
 	VFMADD231PS  Y3, Y8, Y4
 	VMOVUPS      Y4, (R14)(DI*2)
@@ -2773,9 +2804,9 @@ second:
 // Requires: AVX, FMA3
 TEXT ·gather6AVX2(SB), $24-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+2400(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+2336(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+288(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2528(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+2304(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+512(SB), Y2
 	CMPQ    224(AX), $0x00
 	JEQ     floor
 	VXORPS  Y2, Y2, Y2
@@ -2825,23 +2856,23 @@ first:
 	VMOVUPS     Y3, (R9)
 	VMOVUPS     Y6, Y3
 	VFMADD231PS constantsTilesAVX2<>+32(SB), Y4, Y3
-	VFMADD231PS constantsTilesAVX2<>+2304(SB), Y8, Y3
+	VFMADD231PS constantsTilesAVX2<>+2496(SB), Y8, Y3
 	VMOVUPS     Y3, 32(R9)
 	VMOVUPS     Y5, Y3
 	VFMADD231PS constantsTilesAVX2<>+0(SB), Y11, Y3
-	VFMADD231PS constantsTilesAVX2<>+96(SB), Y7, Y3
+	VFMADD231PS constantsTilesAVX2<>+224(SB), Y7, Y3
 	VMOVUPS     Y3, 64(R9)
 	VMOVUPS     Y6, Y3
-	VFMADD231PS constantsTilesAVX2<>+2752(SB), Y4, Y3
-	VFMADD231PS constantsTilesAVX2<>+2784(SB), Y8, Y3
+	VFMADD231PS constantsTilesAVX2<>+2880(SB), Y4, Y3
+	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y8, Y3
 	VMOVUPS     Y3, 96(R9)
 	VMOVUPS     Y5, Y3
 	VFMADD231PS Y1, Y11, Y3
-	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y7, Y3
+	VFMADD231PS constantsTilesAVX2<>+1728(SB), Y7, Y3
 	VMOVUPS     Y3, 128(R9)
 	VADDPS      Y10, Y6, Y3
 	VFMADD231PS Y0, Y4, Y3
-	VFMADD231PS constantsTilesAVX2<>+2432(SB), Y8, Y3
+	VFMADD231PS constantsTilesAVX2<>+2560(SB), Y8, Y3
 	VMOVUPS     Y3, 160(R9)
 	ADDQ        $0x000000c0, R9
 	ADDQ        R12, R10
@@ -2888,7 +2919,7 @@ bare:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y7, Y4
 	VFMADD231PS constantsTilesAVX2<>+32(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2304(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2496(SB), Y9, Y4
 	CMPQ        192(AX), $0x01
 	JLE         bareend
 	VADDPS      Y4, Y3, Y4
@@ -2897,7 +2928,7 @@ bare:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y6, Y4
 	VFMADD231PS constantsTilesAVX2<>+0(SB), Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+96(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+224(SB), Y8, Y4
 	CMPQ        192(AX), $0x02
 	JLE         bareend
 	VADDPS      Y4, Y3, Y4
@@ -2905,8 +2936,8 @@ bare:
 	VMOVUPS     Y4, (R9)(R13*1)
 	ADDQ        8(SP), R13
 	VMOVUPS     Y7, Y4
-	VFMADD231PS constantsTilesAVX2<>+2752(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2784(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2880(SB), Y5, Y4
+	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y9, Y4
 	CMPQ        192(AX), $0x03
 	JLE         bareend
 	VADDPS      Y4, Y3, Y4
@@ -2915,7 +2946,7 @@ bare:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y6, Y4
 	VFMADD231PS Y1, Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+1728(SB), Y8, Y4
 	CMPQ        192(AX), $0x04
 	JLE         bareend
 	VADDPS      Y4, Y3, Y4
@@ -2924,7 +2955,7 @@ bare:
 	ADDQ        8(SP), R13
 	VADDPS      Y11, Y7, Y4
 	VFMADD231PS Y0, Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2432(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2560(SB), Y9, Y4
 	CMPQ        192(AX), $0x05
 	JLE         bareend
 	VADDPS      Y4, Y3, Y4
@@ -2971,7 +3002,7 @@ added:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y7, Y4
 	VFMADD231PS constantsTilesAVX2<>+32(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2304(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2496(SB), Y9, Y4
 	CMPQ        192(AX), $0x01
 	JLE         addedend
 	VADDPS      Y4, Y3, Y4
@@ -2981,7 +3012,7 @@ added:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y6, Y4
 	VFMADD231PS constantsTilesAVX2<>+0(SB), Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+96(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+224(SB), Y8, Y4
 	CMPQ        192(AX), $0x02
 	JLE         addedend
 	VADDPS      Y4, Y3, Y4
@@ -2990,8 +3021,8 @@ added:
 	VMOVUPS     Y4, (R9)(R14*1)
 	ADDQ        8(SP), R14
 	VMOVUPS     Y7, Y4
-	VFMADD231PS constantsTilesAVX2<>+2752(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2784(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2880(SB), Y5, Y4
+	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y9, Y4
 	CMPQ        192(AX), $0x03
 	JLE         addedend
 	VADDPS      Y4, Y3, Y4
@@ -3001,7 +3032,7 @@ added:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y6, Y4
 	VFMADD231PS Y1, Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+1728(SB), Y8, Y4
 	CMPQ        192(AX), $0x04
 	JLE         addedend
 	VADDPS      Y4, Y3, Y4
@@ -3011,7 +3042,7 @@ added:
 	ADDQ        8(SP), R14
 	VADDPS      Y11, Y7, Y4
 	VFMADD231PS Y0, Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2432(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2560(SB), Y9, Y4
 	CMPQ        192(AX), $0x05
 	JLE         addedend
 	VADDPS      Y4, Y3, Y4
@@ -3063,7 +3094,7 @@ cut:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y7, Y4
 	VFMADD231PS constantsTilesAVX2<>+32(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2304(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2496(SB), Y9, Y4
 	CMPQ        192(AX), $0x01
 	JLE         cutend
 	VADDPS      Y4, Y3, Y4
@@ -3075,7 +3106,7 @@ cut:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y6, Y4
 	VFMADD231PS constantsTilesAVX2<>+0(SB), Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+96(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+224(SB), Y8, Y4
 	CMPQ        192(AX), $0x02
 	JLE         cutend
 	VADDPS      Y4, Y3, Y4
@@ -3086,8 +3117,8 @@ cut:
 	VMOVUPS     Y4, (R9)(R14*1)
 	ADDQ        8(SP), R14
 	VMOVUPS     Y7, Y4
-	VFMADD231PS constantsTilesAVX2<>+2752(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2784(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2880(SB), Y5, Y4
+	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y9, Y4
 	CMPQ        192(AX), $0x03
 	JLE         cutend
 	VADDPS      Y4, Y3, Y4
@@ -3099,7 +3130,7 @@ cut:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y6, Y4
 	VFMADD231PS Y1, Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+1728(SB), Y8, Y4
 	CMPQ        192(AX), $0x04
 	JLE         cutend
 	VADDPS      Y4, Y3, Y4
@@ -3111,7 +3142,7 @@ cut:
 	ADDQ        8(SP), R14
 	VADDPS      Y11, Y7, Y4
 	VFMADD231PS Y0, Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2432(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2560(SB), Y9, Y4
 	CMPQ        192(AX), $0x05
 	JLE         cutend
 	VADDPS      Y4, Y3, Y4
@@ -3165,7 +3196,7 @@ all:
 	ADDQ        8(SP), R15
 	VMOVUPS     Y7, Y4
 	VFMADD231PS constantsTilesAVX2<>+32(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2304(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2496(SB), Y9, Y4
 	CMPQ        192(AX), $0x01
 	JLE         allend
 	VADDPS      Y4, Y3, Y4
@@ -3178,7 +3209,7 @@ all:
 	ADDQ        8(SP), R15
 	VMOVUPS     Y6, Y4
 	VFMADD231PS constantsTilesAVX2<>+0(SB), Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+96(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+224(SB), Y8, Y4
 	CMPQ        192(AX), $0x02
 	JLE         allend
 	VADDPS      Y4, Y3, Y4
@@ -3190,8 +3221,8 @@ all:
 	VMOVUPS     Y4, (R9)(R15*1)
 	ADDQ        8(SP), R15
 	VMOVUPS     Y7, Y4
-	VFMADD231PS constantsTilesAVX2<>+2752(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2784(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2880(SB), Y5, Y4
+	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y9, Y4
 	CMPQ        192(AX), $0x03
 	JLE         allend
 	VADDPS      Y4, Y3, Y4
@@ -3204,7 +3235,7 @@ all:
 	ADDQ        8(SP), R15
 	VMOVUPS     Y6, Y4
 	VFMADD231PS Y1, Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+1728(SB), Y8, Y4
 	CMPQ        192(AX), $0x04
 	JLE         allend
 	VADDPS      Y4, Y3, Y4
@@ -3217,7 +3248,7 @@ all:
 	ADDQ        8(SP), R15
 	VADDPS      Y11, Y7, Y4
 	VFMADD231PS Y0, Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2432(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2560(SB), Y9, Y4
 	CMPQ        192(AX), $0x05
 	JLE         allend
 	VADDPS      Y4, Y3, Y4
@@ -3266,174 +3297,174 @@ DATA constantsTilesAVX2<>+80(SB)/4, $0x3fa00000
 DATA constantsTilesAVX2<>+84(SB)/4, $0x3fa00000
 DATA constantsTilesAVX2<>+88(SB)/4, $0x3fa00000
 DATA constantsTilesAVX2<>+92(SB)/4, $0x3fa00000
-DATA constantsTilesAVX2<>+96(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+100(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+104(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+108(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+112(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+116(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+120(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+124(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+128(SB)/4, $0x3f2aaaab
-DATA constantsTilesAVX2<>+132(SB)/4, $0x3f2aaaab
-DATA constantsTilesAVX2<>+136(SB)/4, $0x3f2aaaab
-DATA constantsTilesAVX2<>+140(SB)/4, $0x3f2aaaab
-DATA constantsTilesAVX2<>+144(SB)/4, $0x3f2aaaab
-DATA constantsTilesAVX2<>+148(SB)/4, $0x3f2aaaab
-DATA constantsTilesAVX2<>+152(SB)/4, $0x3f2aaaab
-DATA constantsTilesAVX2<>+156(SB)/4, $0x3f2aaaab
-DATA constantsTilesAVX2<>+160(SB)/4, $0xbf2aaaab
-DATA constantsTilesAVX2<>+164(SB)/4, $0xbf2aaaab
-DATA constantsTilesAVX2<>+168(SB)/4, $0xbf2aaaab
-DATA constantsTilesAVX2<>+172(SB)/4, $0xbf2aaaab
-DATA constantsTilesAVX2<>+176(SB)/4, $0xbf2aaaab
-DATA constantsTilesAVX2<>+180(SB)/4, $0xbf2aaaab
-DATA constantsTilesAVX2<>+184(SB)/4, $0xbf2aaaab
-DATA constantsTilesAVX2<>+188(SB)/4, $0xbf2aaaab
-DATA constantsTilesAVX2<>+192(SB)/4, $0xbeaaaaab
-DATA constantsTilesAVX2<>+196(SB)/4, $0xbeaaaaab
-DATA constantsTilesAVX2<>+200(SB)/4, $0xbeaaaaab
-DATA constantsTilesAVX2<>+204(SB)/4, $0xbeaaaaab
-DATA constantsTilesAVX2<>+208(SB)/4, $0xbeaaaaab
-DATA constantsTilesAVX2<>+212(SB)/4, $0xbeaaaaab
-DATA constantsTilesAVX2<>+216(SB)/4, $0xbeaaaaab
-DATA constantsTilesAVX2<>+220(SB)/4, $0xbeaaaaab
-DATA constantsTilesAVX2<>+224(SB)/4, $0xbfaaaaab
-DATA constantsTilesAVX2<>+228(SB)/4, $0xbfaaaaab
-DATA constantsTilesAVX2<>+232(SB)/4, $0xbfaaaaab
-DATA constantsTilesAVX2<>+236(SB)/4, $0xbfaaaaab
-DATA constantsTilesAVX2<>+240(SB)/4, $0xbfaaaaab
-DATA constantsTilesAVX2<>+244(SB)/4, $0xbfaaaaab
-DATA constantsTilesAVX2<>+248(SB)/4, $0xbfaaaaab
-DATA constantsTilesAVX2<>+252(SB)/4, $0xbfaaaaab
-DATA constantsTilesAVX2<>+256(SB)/4, $0x3eaaaaab
-DATA constantsTilesAVX2<>+260(SB)/4, $0x3eaaaaab
-DATA constantsTilesAVX2<>+264(SB)/4, $0x3eaaaaab
-DATA constantsTilesAVX2<>+268(SB)/4, $0x3eaaaaab
-DATA constantsTilesAVX2<>+272(SB)/4, $0x3eaaaaab
-DATA constantsTilesAVX2<>+276(SB)/4, $0x3eaaaaab
-DATA constantsTilesAVX2<>+280(SB)/4, $0x3eaaaaab
-DATA constantsTilesAVX2<>+284(SB)/4, $0x3eaaaaab
-DATA constantsTilesAVX2<>+288(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+292(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+296(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+300(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+304(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+308(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+312(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+316(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+320(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+324(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+328(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+332(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+336(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+340(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+344(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+348(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+352(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+356(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+360(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+364(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+368(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+372(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+376(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+380(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+384(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+388(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+392(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+396(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+400(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+404(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+408(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+412(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+416(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+420(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+424(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+428(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+432(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+436(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+440(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+444(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+448(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+452(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+456(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+460(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+464(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+468(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+472(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+476(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+480(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+484(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+488(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+492(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+496(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+500(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+504(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+508(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+512(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+516(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+520(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+524(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+528(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+532(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+536(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+540(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+544(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+548(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+552(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+556(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+560(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+564(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+568(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+572(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+576(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+580(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+584(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+588(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+592(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+596(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+600(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+604(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+608(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+612(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+616(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+620(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+624(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+628(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+632(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+636(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+640(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+644(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+648(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+652(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+656(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+660(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+664(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+668(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+672(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+676(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+680(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+684(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+688(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+692(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+696(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+700(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+704(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+708(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+712(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+716(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+720(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+724(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+728(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+732(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+736(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+740(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+744(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+748(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+752(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+756(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+760(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+764(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+96(SB)/4, $0x3fc80000
+DATA constantsTilesAVX2<>+100(SB)/4, $0x3fc80000
+DATA constantsTilesAVX2<>+104(SB)/4, $0x3fc80000
+DATA constantsTilesAVX2<>+108(SB)/4, $0x3fc80000
+DATA constantsTilesAVX2<>+112(SB)/4, $0x3fc80000
+DATA constantsTilesAVX2<>+116(SB)/4, $0x3fc80000
+DATA constantsTilesAVX2<>+120(SB)/4, $0x3fc80000
+DATA constantsTilesAVX2<>+124(SB)/4, $0x3fc80000
+DATA constantsTilesAVX2<>+128(SB)/4, $0x3ec80000
+DATA constantsTilesAVX2<>+132(SB)/4, $0x3ec80000
+DATA constantsTilesAVX2<>+136(SB)/4, $0x3ec80000
+DATA constantsTilesAVX2<>+140(SB)/4, $0x3ec80000
+DATA constantsTilesAVX2<>+144(SB)/4, $0x3ec80000
+DATA constantsTilesAVX2<>+148(SB)/4, $0x3ec80000
+DATA constantsTilesAVX2<>+152(SB)/4, $0x3ec80000
+DATA constantsTilesAVX2<>+156(SB)/4, $0x3ec80000
+DATA constantsTilesAVX2<>+160(SB)/4, $0x3fe80000
+DATA constantsTilesAVX2<>+164(SB)/4, $0x3fe80000
+DATA constantsTilesAVX2<>+168(SB)/4, $0x3fe80000
+DATA constantsTilesAVX2<>+172(SB)/4, $0x3fe80000
+DATA constantsTilesAVX2<>+176(SB)/4, $0x3fe80000
+DATA constantsTilesAVX2<>+180(SB)/4, $0x3fe80000
+DATA constantsTilesAVX2<>+184(SB)/4, $0x3fe80000
+DATA constantsTilesAVX2<>+188(SB)/4, $0x3fe80000
+DATA constantsTilesAVX2<>+192(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+196(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+200(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+204(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+208(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+212(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+216(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+220(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+224(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+228(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+232(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+236(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+240(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+244(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+248(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+252(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+256(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+260(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+264(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+268(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+272(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+276(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+280(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+284(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+288(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+292(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+296(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+300(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+304(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+308(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+312(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+316(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+320(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+324(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+328(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+332(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+336(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+340(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+344(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+348(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+352(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+356(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+360(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+364(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+368(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+372(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+376(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+380(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+384(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+388(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+392(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+396(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+400(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+404(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+408(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+412(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+416(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+420(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+424(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+428(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+432(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+436(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+440(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+444(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+448(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+452(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+456(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+460(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+464(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+468(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+472(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+476(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+480(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+484(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+488(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+492(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+496(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+500(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+504(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+508(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+512(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+516(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+520(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+524(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+528(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+532(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+536(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+540(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+544(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+548(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+552(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+556(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+560(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+564(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+568(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+572(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+576(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+580(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+584(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+588(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+592(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+596(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+600(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+604(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+608(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+612(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+616(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+620(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+624(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+628(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+632(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+636(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+640(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+644(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+648(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+652(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+656(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+660(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+664(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+668(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+672(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+676(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+680(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+684(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+688(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+692(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+696(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+700(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+704(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+708(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+712(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+716(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+720(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+724(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+728(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+732(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+736(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+740(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+744(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+748(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+752(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+756(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+760(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+764(SB)/4, $0x3ed80000
 DATA constantsTilesAVX2<>+768(SB)/4, $0x3ee38e39
 DATA constantsTilesAVX2<>+772(SB)/4, $0x3ee38e39
 DATA constantsTilesAVX2<>+776(SB)/4, $0x3ee38e39
@@ -3442,508 +3473,540 @@ DATA constantsTilesAVX2<>+784(SB)/4, $0x3ee38e39
 DATA constantsTilesAVX2<>+788(SB)/4, $0x3ee38e39
 DATA constantsTilesAVX2<>+792(SB)/4, $0x3ee38e39
 DATA constantsTilesAVX2<>+796(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+800(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+804(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+808(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+812(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+816(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+820(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+824(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+828(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+832(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+836(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+840(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+844(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+848(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+852(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+856(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+860(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+864(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+868(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+872(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+876(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+880(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+884(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+888(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+892(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+896(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+900(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+904(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+908(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+912(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+916(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+920(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+924(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+928(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+932(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+936(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+940(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+944(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+948(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+952(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+956(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+960(SB)/4, $0x3ddc8000
-DATA constantsTilesAVX2<>+964(SB)/4, $0x3ddc8000
-DATA constantsTilesAVX2<>+968(SB)/4, $0x3ddc8000
-DATA constantsTilesAVX2<>+972(SB)/4, $0x3ddc8000
-DATA constantsTilesAVX2<>+976(SB)/4, $0x3ddc8000
-DATA constantsTilesAVX2<>+980(SB)/4, $0x3ddc8000
-DATA constantsTilesAVX2<>+984(SB)/4, $0x3ddc8000
-DATA constantsTilesAVX2<>+988(SB)/4, $0x3ddc8000
-DATA constantsTilesAVX2<>+992(SB)/4, $0x3ec00000
-DATA constantsTilesAVX2<>+996(SB)/4, $0x3ec00000
-DATA constantsTilesAVX2<>+1000(SB)/4, $0x3ec00000
-DATA constantsTilesAVX2<>+1004(SB)/4, $0x3ec00000
-DATA constantsTilesAVX2<>+1008(SB)/4, $0x3ec00000
-DATA constantsTilesAVX2<>+1012(SB)/4, $0x3ec00000
-DATA constantsTilesAVX2<>+1016(SB)/4, $0x3ec00000
-DATA constantsTilesAVX2<>+1020(SB)/4, $0x3ec00000
-DATA constantsTilesAVX2<>+1024(SB)/4, $0x3edc8000
-DATA constantsTilesAVX2<>+1028(SB)/4, $0x3edc8000
-DATA constantsTilesAVX2<>+1032(SB)/4, $0x3edc8000
-DATA constantsTilesAVX2<>+1036(SB)/4, $0x3edc8000
-DATA constantsTilesAVX2<>+1040(SB)/4, $0x3edc8000
-DATA constantsTilesAVX2<>+1044(SB)/4, $0x3edc8000
-DATA constantsTilesAVX2<>+1048(SB)/4, $0x3edc8000
-DATA constantsTilesAVX2<>+1052(SB)/4, $0x3edc8000
-DATA constantsTilesAVX2<>+1056(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1060(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1064(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1068(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1072(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1076(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1080(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1084(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1088(SB)/4, $0x3f680000
-DATA constantsTilesAVX2<>+1092(SB)/4, $0x3f680000
-DATA constantsTilesAVX2<>+1096(SB)/4, $0x3f680000
-DATA constantsTilesAVX2<>+1100(SB)/4, $0x3f680000
-DATA constantsTilesAVX2<>+1104(SB)/4, $0x3f680000
-DATA constantsTilesAVX2<>+1108(SB)/4, $0x3f680000
-DATA constantsTilesAVX2<>+1112(SB)/4, $0x3f680000
-DATA constantsTilesAVX2<>+1116(SB)/4, $0x3f680000
-DATA constantsTilesAVX2<>+1120(SB)/4, $0x40161000
-DATA constantsTilesAVX2<>+1124(SB)/4, $0x40161000
-DATA constantsTilesAVX2<>+1128(SB)/4, $0x40161000
-DATA constantsTilesAVX2<>+1132(SB)/4, $0x40161000
-DATA constantsTilesAVX2<>+1136(SB)/4, $0x40161000
-DATA constantsTilesAVX2<>+1140(SB)/4, $0x40161000
-DATA constantsTilesAVX2<>+1144(SB)/4, $0x40161000
-DATA constantsTilesAVX2<>+1148(SB)/4, $0x40161000
-DATA constantsTilesAVX2<>+1152(SB)/4, $0x40750000
-DATA constantsTilesAVX2<>+1156(SB)/4, $0x40750000
-DATA constantsTilesAVX2<>+1160(SB)/4, $0x40750000
-DATA constantsTilesAVX2<>+1164(SB)/4, $0x40750000
-DATA constantsTilesAVX2<>+1168(SB)/4, $0x40750000
-DATA constantsTilesAVX2<>+1172(SB)/4, $0x40750000
-DATA constantsTilesAVX2<>+1176(SB)/4, $0x40750000
-DATA constantsTilesAVX2<>+1180(SB)/4, $0x40750000
-DATA constantsTilesAVX2<>+1184(SB)/4, $0x404d0000
-DATA constantsTilesAVX2<>+1188(SB)/4, $0x404d0000
-DATA constantsTilesAVX2<>+1192(SB)/4, $0x404d0000
-DATA constantsTilesAVX2<>+1196(SB)/4, $0x404d0000
-DATA constantsTilesAVX2<>+1200(SB)/4, $0x404d0000
-DATA constantsTilesAVX2<>+1204(SB)/4, $0x404d0000
-DATA constantsTilesAVX2<>+1208(SB)/4, $0x404d0000
-DATA constantsTilesAVX2<>+1212(SB)/4, $0x404d0000
-DATA constantsTilesAVX2<>+1216(SB)/4, $0x3fe00000
-DATA constantsTilesAVX2<>+1220(SB)/4, $0x3fe00000
-DATA constantsTilesAVX2<>+1224(SB)/4, $0x3fe00000
-DATA constantsTilesAVX2<>+1228(SB)/4, $0x3fe00000
-DATA constantsTilesAVX2<>+1232(SB)/4, $0x3fe00000
-DATA constantsTilesAVX2<>+1236(SB)/4, $0x3fe00000
-DATA constantsTilesAVX2<>+1240(SB)/4, $0x3fe00000
-DATA constantsTilesAVX2<>+1244(SB)/4, $0x3fe00000
-DATA constantsTilesAVX2<>+1248(SB)/4, $0x3ea8d200
-DATA constantsTilesAVX2<>+1252(SB)/4, $0x3ea8d200
-DATA constantsTilesAVX2<>+1256(SB)/4, $0x3ea8d200
-DATA constantsTilesAVX2<>+1260(SB)/4, $0x3ea8d200
-DATA constantsTilesAVX2<>+1264(SB)/4, $0x3ea8d200
-DATA constantsTilesAVX2<>+1268(SB)/4, $0x3ea8d200
-DATA constantsTilesAVX2<>+1272(SB)/4, $0x3ea8d200
-DATA constantsTilesAVX2<>+1276(SB)/4, $0x3ea8d200
-DATA constantsTilesAVX2<>+1280(SB)/4, $0x40388400
-DATA constantsTilesAVX2<>+1284(SB)/4, $0x40388400
-DATA constantsTilesAVX2<>+1288(SB)/4, $0x40388400
-DATA constantsTilesAVX2<>+1292(SB)/4, $0x40388400
-DATA constantsTilesAVX2<>+1296(SB)/4, $0x40388400
-DATA constantsTilesAVX2<>+1300(SB)/4, $0x40388400
-DATA constantsTilesAVX2<>+1304(SB)/4, $0x40388400
-DATA constantsTilesAVX2<>+1308(SB)/4, $0x40388400
-DATA constantsTilesAVX2<>+1312(SB)/4, $0x407e0000
-DATA constantsTilesAVX2<>+1316(SB)/4, $0x407e0000
-DATA constantsTilesAVX2<>+1320(SB)/4, $0x407e0000
-DATA constantsTilesAVX2<>+1324(SB)/4, $0x407e0000
-DATA constantsTilesAVX2<>+1328(SB)/4, $0x407e0000
-DATA constantsTilesAVX2<>+1332(SB)/4, $0x407e0000
-DATA constantsTilesAVX2<>+1336(SB)/4, $0x407e0000
-DATA constantsTilesAVX2<>+1340(SB)/4, $0x407e0000
-DATA constantsTilesAVX2<>+1344(SB)/4, $0x3d580000
-DATA constantsTilesAVX2<>+1348(SB)/4, $0x3d580000
-DATA constantsTilesAVX2<>+1352(SB)/4, $0x3d580000
-DATA constantsTilesAVX2<>+1356(SB)/4, $0x3d580000
-DATA constantsTilesAVX2<>+1360(SB)/4, $0x3d580000
-DATA constantsTilesAVX2<>+1364(SB)/4, $0x3d580000
-DATA constantsTilesAVX2<>+1368(SB)/4, $0x3d580000
-DATA constantsTilesAVX2<>+1372(SB)/4, $0x3d580000
-DATA constantsTilesAVX2<>+1376(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1380(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1384(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1388(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1392(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1396(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1400(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1404(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1408(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1412(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1416(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1420(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1424(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1428(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1432(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1436(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1440(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1444(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1448(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1452(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1456(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1460(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1464(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1468(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1472(SB)/4, $0x40ab8000
-DATA constantsTilesAVX2<>+1476(SB)/4, $0x40ab8000
-DATA constantsTilesAVX2<>+1480(SB)/4, $0x40ab8000
-DATA constantsTilesAVX2<>+1484(SB)/4, $0x40ab8000
-DATA constantsTilesAVX2<>+1488(SB)/4, $0x40ab8000
-DATA constantsTilesAVX2<>+1492(SB)/4, $0x40ab8000
-DATA constantsTilesAVX2<>+1496(SB)/4, $0x40ab8000
-DATA constantsTilesAVX2<>+1500(SB)/4, $0x40ab8000
-DATA constantsTilesAVX2<>+1504(SB)/4, $0x424a4588
-DATA constantsTilesAVX2<>+1508(SB)/4, $0x424a4588
-DATA constantsTilesAVX2<>+1512(SB)/4, $0x424a4588
-DATA constantsTilesAVX2<>+1516(SB)/4, $0x424a4588
-DATA constantsTilesAVX2<>+1520(SB)/4, $0x424a4588
-DATA constantsTilesAVX2<>+1524(SB)/4, $0x424a4588
-DATA constantsTilesAVX2<>+1528(SB)/4, $0x424a4588
-DATA constantsTilesAVX2<>+1532(SB)/4, $0x424a4588
-DATA constantsTilesAVX2<>+1536(SB)/4, $0x40e38e39
-DATA constantsTilesAVX2<>+1540(SB)/4, $0x40e38e39
-DATA constantsTilesAVX2<>+1544(SB)/4, $0x40e38e39
-DATA constantsTilesAVX2<>+1548(SB)/4, $0x40e38e39
-DATA constantsTilesAVX2<>+1552(SB)/4, $0x40e38e39
-DATA constantsTilesAVX2<>+1556(SB)/4, $0x40e38e39
-DATA constantsTilesAVX2<>+1560(SB)/4, $0x40e38e39
-DATA constantsTilesAVX2<>+1564(SB)/4, $0x40e38e39
-DATA constantsTilesAVX2<>+1568(SB)/4, $0x3ca20000
-DATA constantsTilesAVX2<>+1572(SB)/4, $0x3ca20000
-DATA constantsTilesAVX2<>+1576(SB)/4, $0x3ca20000
-DATA constantsTilesAVX2<>+1580(SB)/4, $0x3ca20000
-DATA constantsTilesAVX2<>+1584(SB)/4, $0x3ca20000
-DATA constantsTilesAVX2<>+1588(SB)/4, $0x3ca20000
-DATA constantsTilesAVX2<>+1592(SB)/4, $0x3ca20000
-DATA constantsTilesAVX2<>+1596(SB)/4, $0x3ca20000
-DATA constantsTilesAVX2<>+1600(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1604(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1608(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1612(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1616(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1620(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1624(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1628(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1632(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1636(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1640(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1644(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1648(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1652(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1656(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1660(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1664(SB)/4, $0x3dda5cc3
-DATA constantsTilesAVX2<>+1668(SB)/4, $0x3dda5cc3
-DATA constantsTilesAVX2<>+1672(SB)/4, $0x3dda5cc3
-DATA constantsTilesAVX2<>+1676(SB)/4, $0x3dda5cc3
-DATA constantsTilesAVX2<>+1680(SB)/4, $0x3dda5cc3
-DATA constantsTilesAVX2<>+1684(SB)/4, $0x3dda5cc3
-DATA constantsTilesAVX2<>+1688(SB)/4, $0x3dda5cc3
-DATA constantsTilesAVX2<>+1692(SB)/4, $0x3dda5cc3
-DATA constantsTilesAVX2<>+1696(SB)/4, $0x41161000
-DATA constantsTilesAVX2<>+1700(SB)/4, $0x41161000
-DATA constantsTilesAVX2<>+1704(SB)/4, $0x41161000
-DATA constantsTilesAVX2<>+1708(SB)/4, $0x41161000
-DATA constantsTilesAVX2<>+1712(SB)/4, $0x41161000
-DATA constantsTilesAVX2<>+1716(SB)/4, $0x41161000
-DATA constantsTilesAVX2<>+1720(SB)/4, $0x41161000
-DATA constantsTilesAVX2<>+1724(SB)/4, $0x41161000
-DATA constantsTilesAVX2<>+1728(SB)/4, $0x3d9894c8
-DATA constantsTilesAVX2<>+1732(SB)/4, $0x3d9894c8
-DATA constantsTilesAVX2<>+1736(SB)/4, $0x3d9894c8
-DATA constantsTilesAVX2<>+1740(SB)/4, $0x3d9894c8
-DATA constantsTilesAVX2<>+1744(SB)/4, $0x3d9894c8
-DATA constantsTilesAVX2<>+1748(SB)/4, $0x3d9894c8
-DATA constantsTilesAVX2<>+1752(SB)/4, $0x3d9894c8
-DATA constantsTilesAVX2<>+1756(SB)/4, $0x3d9894c8
-DATA constantsTilesAVX2<>+1760(SB)/4, $0x3e8c2f18
-DATA constantsTilesAVX2<>+1764(SB)/4, $0x3e8c2f18
-DATA constantsTilesAVX2<>+1768(SB)/4, $0x3e8c2f18
-DATA constantsTilesAVX2<>+1772(SB)/4, $0x3e8c2f18
-DATA constantsTilesAVX2<>+1776(SB)/4, $0x3e8c2f18
-DATA constantsTilesAVX2<>+1780(SB)/4, $0x3e8c2f18
-DATA constantsTilesAVX2<>+1784(SB)/4, $0x3e8c2f18
-DATA constantsTilesAVX2<>+1788(SB)/4, $0x3e8c2f18
-DATA constantsTilesAVX2<>+1792(SB)/4, $0xbeb2544a
-DATA constantsTilesAVX2<>+1796(SB)/4, $0xbeb2544a
-DATA constantsTilesAVX2<>+1800(SB)/4, $0xbeb2544a
-DATA constantsTilesAVX2<>+1804(SB)/4, $0xbeb2544a
-DATA constantsTilesAVX2<>+1808(SB)/4, $0xbeb2544a
-DATA constantsTilesAVX2<>+1812(SB)/4, $0xbeb2544a
-DATA constantsTilesAVX2<>+1816(SB)/4, $0xbeb2544a
-DATA constantsTilesAVX2<>+1820(SB)/4, $0xbeb2544a
-DATA constantsTilesAVX2<>+1824(SB)/4, $0xbe9c09c1
-DATA constantsTilesAVX2<>+1828(SB)/4, $0xbe9c09c1
-DATA constantsTilesAVX2<>+1832(SB)/4, $0xbe9c09c1
-DATA constantsTilesAVX2<>+1836(SB)/4, $0xbe9c09c1
-DATA constantsTilesAVX2<>+1840(SB)/4, $0xbe9c09c1
-DATA constantsTilesAVX2<>+1844(SB)/4, $0xbe9c09c1
-DATA constantsTilesAVX2<>+1848(SB)/4, $0xbe9c09c1
-DATA constantsTilesAVX2<>+1852(SB)/4, $0xbe9c09c1
-DATA constantsTilesAVX2<>+1856(SB)/4, $0x3dd246a4
-DATA constantsTilesAVX2<>+1860(SB)/4, $0x3dd246a4
-DATA constantsTilesAVX2<>+1864(SB)/4, $0x3dd246a4
-DATA constantsTilesAVX2<>+1868(SB)/4, $0x3dd246a4
-DATA constantsTilesAVX2<>+1872(SB)/4, $0x3dd246a4
-DATA constantsTilesAVX2<>+1876(SB)/4, $0x3dd246a4
-DATA constantsTilesAVX2<>+1880(SB)/4, $0x3dd246a4
-DATA constantsTilesAVX2<>+1884(SB)/4, $0x3dd246a4
-DATA constantsTilesAVX2<>+1888(SB)/4, $0x3eb2544a
-DATA constantsTilesAVX2<>+1892(SB)/4, $0x3eb2544a
-DATA constantsTilesAVX2<>+1896(SB)/4, $0x3eb2544a
-DATA constantsTilesAVX2<>+1900(SB)/4, $0x3eb2544a
-DATA constantsTilesAVX2<>+1904(SB)/4, $0x3eb2544a
-DATA constantsTilesAVX2<>+1908(SB)/4, $0x3eb2544a
-DATA constantsTilesAVX2<>+1912(SB)/4, $0x3eb2544a
-DATA constantsTilesAVX2<>+1916(SB)/4, $0x3eb2544a
-DATA constantsTilesAVX2<>+1920(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1924(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1928(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1932(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1936(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1940(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1944(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1948(SB)/4, $0x3ea72f05
-DATA constantsTilesAVX2<>+1952(SB)/4, $0x3e05822f
-DATA constantsTilesAVX2<>+1956(SB)/4, $0x3e05822f
-DATA constantsTilesAVX2<>+1960(SB)/4, $0x3e05822f
-DATA constantsTilesAVX2<>+1964(SB)/4, $0x3e05822f
-DATA constantsTilesAVX2<>+1968(SB)/4, $0x3e05822f
-DATA constantsTilesAVX2<>+1972(SB)/4, $0x3e05822f
-DATA constantsTilesAVX2<>+1976(SB)/4, $0x3e05822f
-DATA constantsTilesAVX2<>+1980(SB)/4, $0x3e05822f
-DATA constantsTilesAVX2<>+1984(SB)/4, $0x3d2e60e5
-DATA constantsTilesAVX2<>+1988(SB)/4, $0x3d2e60e5
-DATA constantsTilesAVX2<>+1992(SB)/4, $0x3d2e60e5
-DATA constantsTilesAVX2<>+1996(SB)/4, $0x3d2e60e5
-DATA constantsTilesAVX2<>+2000(SB)/4, $0x3d2e60e5
-DATA constantsTilesAVX2<>+2004(SB)/4, $0x3d2e60e5
-DATA constantsTilesAVX2<>+2008(SB)/4, $0x3d2e60e5
-DATA constantsTilesAVX2<>+2012(SB)/4, $0x3d2e60e5
-DATA constantsTilesAVX2<>+2016(SB)/4, $0x3f3ae975
-DATA constantsTilesAVX2<>+2020(SB)/4, $0x3f3ae975
-DATA constantsTilesAVX2<>+2024(SB)/4, $0x3f3ae975
-DATA constantsTilesAVX2<>+2028(SB)/4, $0x3f3ae975
-DATA constantsTilesAVX2<>+2032(SB)/4, $0x3f3ae975
-DATA constantsTilesAVX2<>+2036(SB)/4, $0x3f3ae975
-DATA constantsTilesAVX2<>+2040(SB)/4, $0x3f3ae975
-DATA constantsTilesAVX2<>+2044(SB)/4, $0x3f3ae975
-DATA constantsTilesAVX2<>+2048(SB)/4, $0x3ecbce0b
-DATA constantsTilesAVX2<>+2052(SB)/4, $0x3ecbce0b
-DATA constantsTilesAVX2<>+2056(SB)/4, $0x3ecbce0b
-DATA constantsTilesAVX2<>+2060(SB)/4, $0x3ecbce0b
-DATA constantsTilesAVX2<>+2064(SB)/4, $0x3ecbce0b
-DATA constantsTilesAVX2<>+2068(SB)/4, $0x3ecbce0b
-DATA constantsTilesAVX2<>+2072(SB)/4, $0x3ecbce0b
-DATA constantsTilesAVX2<>+2076(SB)/4, $0x3ecbce0b
-DATA constantsTilesAVX2<>+2080(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+2084(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+2088(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+2092(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+2096(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+2100(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+2104(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+2108(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+2112(SB)/4, $0x3e100000
-DATA constantsTilesAVX2<>+2116(SB)/4, $0x3e100000
-DATA constantsTilesAVX2<>+2120(SB)/4, $0x3e100000
-DATA constantsTilesAVX2<>+2124(SB)/4, $0x3e100000
-DATA constantsTilesAVX2<>+2128(SB)/4, $0x3e100000
-DATA constantsTilesAVX2<>+2132(SB)/4, $0x3e100000
-DATA constantsTilesAVX2<>+2136(SB)/4, $0x3e100000
-DATA constantsTilesAVX2<>+2140(SB)/4, $0x3e100000
-DATA constantsTilesAVX2<>+2144(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2148(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2152(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2156(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2160(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2164(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2168(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2172(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2176(SB)/4, $0x40440000
-DATA constantsTilesAVX2<>+2180(SB)/4, $0x40440000
-DATA constantsTilesAVX2<>+2184(SB)/4, $0x40440000
-DATA constantsTilesAVX2<>+2188(SB)/4, $0x40440000
-DATA constantsTilesAVX2<>+2192(SB)/4, $0x40440000
-DATA constantsTilesAVX2<>+2196(SB)/4, $0x40440000
-DATA constantsTilesAVX2<>+2200(SB)/4, $0x40440000
-DATA constantsTilesAVX2<>+2204(SB)/4, $0x40440000
-DATA constantsTilesAVX2<>+2208(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2212(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2216(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2220(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2224(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2228(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2232(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2236(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2240(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2244(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2248(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2252(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2256(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2260(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2264(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2268(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2272(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2276(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2280(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2284(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2288(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2292(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2296(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2300(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2304(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2308(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2312(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2316(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2320(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2324(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2328(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2332(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2336(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2340(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2344(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2348(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2352(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2356(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2360(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2364(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2368(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+2372(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+2376(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+2380(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+2384(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+2388(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+2392(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+2396(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+2400(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2404(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2408(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2412(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2416(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2420(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2424(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2428(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2432(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2436(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2440(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2444(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2448(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2452(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2456(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2460(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2464(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2468(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2472(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2476(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2480(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2484(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2488(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2492(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2496(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2500(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2504(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2508(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2512(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2516(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2520(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2524(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2528(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2532(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2536(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2540(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2544(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2548(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2552(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2556(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2560(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2564(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2568(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2572(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2576(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2580(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2584(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2588(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2592(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2596(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2600(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2604(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2608(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2612(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2616(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2620(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2624(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2628(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2632(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2636(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2640(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2644(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2648(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2652(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2656(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2660(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2664(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2668(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2672(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2676(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2680(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2684(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2688(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2692(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2696(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2700(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2704(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2708(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2712(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2716(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2720(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2724(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2728(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2732(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2736(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2740(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2744(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2748(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2752(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2756(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2760(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2764(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2768(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2772(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2776(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2780(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2784(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2788(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2792(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2796(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2800(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2804(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2808(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2812(SB)/4, $0x41000000
-GLOBL constantsTilesAVX2<>(SB), RODATA|NOPTR, $2816
+DATA constantsTilesAVX2<>+800(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+804(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+808(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+812(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+816(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+820(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+824(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+828(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+832(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+836(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+840(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+844(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+848(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+852(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+856(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+860(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+864(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+868(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+872(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+876(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+880(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+884(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+888(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+892(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+896(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+900(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+904(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+908(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+912(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+916(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+920(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+924(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+928(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+932(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+936(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+940(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+944(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+948(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+952(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+956(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+960(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+964(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+968(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+972(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+976(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+980(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+984(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+988(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+992(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+996(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1000(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1004(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1008(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1012(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1016(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1020(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1024(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1028(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1032(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1036(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1040(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1044(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1048(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1052(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1056(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1060(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1064(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1068(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1072(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1076(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1080(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1084(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1088(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1092(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1096(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1100(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1104(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1108(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1112(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1116(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1120(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1124(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1128(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1132(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1136(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1140(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1144(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1148(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1152(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1156(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1160(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1164(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1168(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1172(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1176(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1180(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1184(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1188(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1192(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1196(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1200(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1204(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1208(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1212(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1216(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1220(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1224(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1228(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1232(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1236(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1240(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1244(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1248(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1252(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1256(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1260(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1264(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1268(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1272(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1276(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1280(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1284(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1288(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1292(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1296(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1300(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1304(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1308(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1312(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1316(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1320(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1324(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1328(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1332(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1336(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1340(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1344(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1348(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1352(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1356(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1360(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1364(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1368(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1372(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1376(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1380(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1384(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1388(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1392(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1396(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1400(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1404(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1408(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1412(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1416(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1420(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1424(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1428(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1432(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1436(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1440(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1444(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1448(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1452(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1456(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1460(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1464(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1468(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1472(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1476(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1480(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1484(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1488(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1492(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1496(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1500(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1504(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1508(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1512(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1516(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1520(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1524(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1528(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1532(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1536(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1540(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1544(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1548(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1552(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1556(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1560(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1564(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1568(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1572(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1576(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1580(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1584(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1588(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1592(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1596(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1600(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1604(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1608(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1612(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1616(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1620(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1624(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1628(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1632(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1636(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1640(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1644(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1648(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1652(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1656(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1660(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1664(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1668(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1672(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1676(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1680(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1684(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1688(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1692(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1696(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1700(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1704(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1708(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1712(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1716(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1720(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1724(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1728(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1732(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1736(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1740(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1744(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1748(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1752(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1756(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1760(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1764(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1768(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1772(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1776(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1780(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1784(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1788(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1792(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1796(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1800(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1804(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1808(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1812(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1816(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1820(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1824(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1828(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1832(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1836(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1840(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1844(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1848(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1852(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1856(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1860(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1864(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1868(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1872(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1876(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1880(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1884(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1888(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1892(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1896(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1900(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1904(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1908(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1912(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1916(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1920(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1924(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1928(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1932(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1936(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1940(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1944(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1948(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1952(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+1956(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+1960(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+1964(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+1968(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+1972(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+1976(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+1980(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+1984(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+1988(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+1992(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+1996(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2000(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2004(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2008(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2012(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2016(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2020(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2024(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2028(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2032(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2036(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2040(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2044(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2048(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2052(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2056(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2060(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2064(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2068(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2072(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2076(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2080(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2084(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2088(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2092(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2096(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2100(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2104(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2108(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2112(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2116(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2120(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2124(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2128(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2132(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2136(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2140(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2144(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2148(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2152(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2156(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2160(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2164(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2168(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2172(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2176(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2180(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2184(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2188(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2192(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2196(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2200(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2204(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2208(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2212(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2216(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2220(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2224(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2228(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2232(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2236(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2240(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2244(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2248(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2252(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2256(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2260(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2264(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2268(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2272(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2276(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2280(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2284(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2288(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2292(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2296(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2300(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2304(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2308(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2312(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2316(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2320(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2324(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2328(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2332(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2336(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2340(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2344(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2348(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2352(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2356(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2360(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2364(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2368(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2372(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2376(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2380(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2384(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2388(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2392(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2396(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2400(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2404(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2408(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2412(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2416(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2420(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2424(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2428(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2432(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2436(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2440(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2444(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2448(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2452(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2456(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2460(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2464(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2468(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2472(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2476(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2480(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2484(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2488(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2492(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2496(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2500(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2504(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2508(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2512(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2516(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2520(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2524(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2528(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2532(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2536(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2540(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2544(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2548(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2552(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2556(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2560(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2564(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2568(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2572(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2576(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2580(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2584(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2588(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2592(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2596(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2600(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2604(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2608(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2612(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2616(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2620(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2624(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2628(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2632(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2636(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2640(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2644(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2648(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2652(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2656(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2660(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2664(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2668(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2672(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2676(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2680(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2684(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2688(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2692(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2696(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2700(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2704(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2708(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2712(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2716(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2720(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2724(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2728(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2732(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2736(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2740(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2744(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2748(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2752(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2756(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2760(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2764(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2768(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2772(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2776(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2780(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2784(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2788(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2792(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2796(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2800(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2804(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2808(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2812(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2816(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2820(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2824(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2828(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2832(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2836(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2840(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2844(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2848(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2852(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2856(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2860(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2864(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2868(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2872(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2876(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2880(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2884(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2888(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2892(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2896(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2900(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2904(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2908(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2912(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2916(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2920(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2924(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2928(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2932(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2936(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2940(SB)/4, $0x41000000
+GLOBL constantsTilesAVX2<>(SB), RODATA|NOPTR, $2944

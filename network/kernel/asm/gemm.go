@@ -52,9 +52,7 @@ func writeGemm(v *isa) {
 		return r
 	}
 	g.rs, g.csa, g.brs, g.ldc = bytes(gARow), bytes(gACol), bytes(gBRow), bytes(gCRow)
-	if v.bytes == 64 {
-		g.bps = bytes(gBPanel)
-	}
+	g.bps = bytes(gBPanel)
 	wide := 2 / v.lanes() // panels that two vectors cover
 	Label("panels")
 	if wide == 2 {
@@ -175,6 +173,7 @@ func (g *gemm) block(name string, mr, nv int) {
 		for i := range ap {
 			ADDQ(g.csa, ap[i])
 		}
+		g.prefetch(b)
 		ADDQ(g.brs, b)
 	})
 	g.finish(name, acc, mr, nv)
@@ -234,4 +233,9 @@ func (g *gemm) finish(name string, acc []reg.VecVirtual, mr, nv int) {
 			ADDQ(g.ldc, p)
 		}
 	}
+}
+
+// prefetch asks for the same row of the next panels, which may still be in an outer cache.
+func (g *gemm) prefetch(b reg.Register) {
+	PREFETCHT0(Mem{Base: b, Index: g.bps, Scale: 1})
 }

@@ -18,9 +18,10 @@ func main() {
 	set := flag.String("set", "", "instruction set: avx2 or avx512")
 	part := flag.String("part", "", "what to write: gemm, tiles or elements")
 	tables := flag.String("tables", "", "write the Winograd matrices as Go to this file, and nothing else")
+	switches := flag.String("switches", "", "write the choice of tile functions as Go to this file, and nothing else")
 	flag.Parse()
-	if *tables != "" {
-		if err := writeTables(*tables); err != nil {
+	if *tables != "" || *switches != "" {
+		if err := writeGo(*tables, *switches); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -59,4 +60,17 @@ func writeTile(v *isa, t *tile) {
 	writeTransform(v, name("weights"), t.wgt, false)
 	writeTransform(v, name("weightGrad"), t.fall, false)
 	writeGather(v, name("gather"), t.out)
+}
+
+// writeGo writes the Go files that are asked for.
+func writeGo(tables, switches string) error {
+	if tables != "" {
+		if err := writeTables(tables); err != nil {
+			return err
+		}
+	}
+	if switches != "" {
+		return writeSwitches(switches)
+	}
+	return nil
 }

@@ -101,13 +101,8 @@ func (v *isa) writeConstants() {
 	}
 }
 
-func (v *isa) zero(r reg.VecVirtual) {
-	if v.bytes == 64 {
-		VPXORD(r, r, r)
-	} else {
-		VXORPS(r, r, r)
-	}
-}
+// zero clears a register (VXORPS of 64 bytes belongs to AVX512DQ).
+func (v *isa) zero(r reg.VecVirtual) { VXORPS(r, r, r) }
 
 func (v *isa) mov(src Op, dst reg.Register) {
 	if !v.dry {

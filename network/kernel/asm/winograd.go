@@ -10,9 +10,9 @@ import (
 // points are the finite interpolation points of F(m,3); infinity is the last one. They were chosen for small errors
 // among those with short exact fractions, in pairs of opposite sign, which halve the work.
 var points = map[int][]float64{
-	3: {0.5, -0.5, 1, -1},
+	3: {0.5, -0.5, 1.25, -1.25},
 	4: {0, 0.75, -0.75, 1.5, -1.5},
-	5: {0.375, -0.375, 0.875, -0.875, 1.75, -1.75},
+	5: {0.25, -0.25, 0.875, -0.875, 1.625, -1.625},
 	6: {0, 0.5, -0.5, 1, -1, 2, -2},
 }
 
