@@ -456,6 +456,15 @@ func TestANameIsUsedByOneWriterAtATime(t *testing.T) {
 	}
 }
 
+func TestAFolderWithoutWritePermissionIsOneSentence(t *testing.T) {
+	o := DefaultOptions()
+	o.FS = &faultyFS{FS: OS(), from: 1, err: &fs.PathError{Op: "mkdir", Path: "games", Err: fs.ErrPermission}}
+	_, err := OpenStore(filepath.Join(t.TempDir(), "games"), o)
+	if !errors.Is(err, fs.ErrPermission) || err.Error() != "games folder: mkdir games: permission denied" {
+		t.Fatal(err)
+	}
+}
+
 func TestAgeAndSizeSealAJournal(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := openStore(t, t.TempDir(), func(o *Options) { o.Clock = func() time.Time { return now } })
