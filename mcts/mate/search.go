@@ -87,7 +87,7 @@ func (s *Solver) attack(depth int, pnMax, dnMax uint32) verdict {
 		if s.capture && depth == 1 {
 			break
 		}
-		if !p.GivesCheck(m) {
+		if !s.wide && !p.GivesCheck(m) {
 			continue
 		}
 		p.Do(m)
@@ -187,7 +187,7 @@ func (s *Solver) defend(depth int, pnMax, dnMax uint32) verdict {
 	s.nodes++
 	s.moves = p.AppendBoardMoves(s.moves)
 	for _, m := range s.moves[first:] {
-		k := kid{move: m, drop: m.IsDrop()}
+		k := kid{move: m, drop: m.IsDrop() && !s.wide}
 		p.Do(m)
 		if e := s.table.find(p.Key()); e != nil {
 			k.verdict, _ = e.at(depth - 1)

@@ -90,11 +90,12 @@ type Solver struct {
 
 	variant  *rules.Variant
 	capture  bool // royals are captured
+	wide     bool // all moves of the attacker, not only checks
 	p        *rules.Position
 	attacker rules.Side
 	nodes    int64
 	limit    int64
-	ask      int64 // when to ask Interrupt next
+	ask      int64        // when to ask Interrupt next
 	moves    []rules.Move // stack
 	kids     []kid        // stack
 	royals   []rules.Square
