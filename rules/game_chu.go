@@ -10,7 +10,7 @@ var (
 
 // chushogi: 12x12, no drops.
 var chushogi = game{
-	name: "chushogi", composed: 2, width: 12, height: 12, zoneRanks: 4, maxMoves: 1000,
+	name: "chushogi", composed: 2, width: 12, height: 12, zoneRanks: 4, maxMoves: 1048,
 	kinds: []kindDef{
 		{letter: "K", kanji: "玉", kanji2: "玉将", english: "king", royal: true, move: kingMove},
 		{letter: "Q", kanji: "奔", kanji2: "奔王", english: "free king", move: queenMove},

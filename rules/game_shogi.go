@@ -131,7 +131,7 @@ var shogi = game{
 
 // minishogi: 5x5.
 var minishogi = game{
-	name: "minishogi", composed: 2, width: 5, height: 5, zoneRanks: 1, pawnLimit: 1, maxMoves: 160, hand: "RBGSP",
+	name: "minishogi", composed: 2, width: 5, height: 5, zoneRanks: 1, pawnLimit: 1, maxMoves: 150, hand: "RBGSP",
 	kinds:  shogiKinds("KRBGSP"),
 	starts: []NamedStart{{"even", "平手", "rbsgk/4p/5/P4/KGSBR b - 1"}},
 	options: []option{

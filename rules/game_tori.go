@@ -2,7 +2,7 @@ package rules
 
 // torishogi: 7x7. The two quails mirror each other.
 var torishogi = game{
-	name: "torishogi", composed: 1, diagrams: true, width: 7, height: 7, zoneRanks: 2, promoteAlways: true, pawnLimit: 2, maxMoves: 400, hand: "FCPLRS",
+	name: "torishogi", composed: 1, diagrams: true, width: 7, height: 7, zoneRanks: 2, promoteAlways: true, pawnLimit: 2, maxMoves: 296, hand: "FCPLRS",
 	mirror: map[string]string{"L": "R", "R": "L"},
 	kinds: []kindDef{
 		{letter: "K", kanji: "鵬", kanji2: "鵬", english: "phoenix", royal: true, move: kingMove},

@@ -128,7 +128,8 @@ func (v *Variant) HandMax(k Kind) int {
 	return int(v.total[k])
 }
 
-// MaxMoves returns a bound on the number of legal moves of any position.
+// MaxMoves returns a bound on the number of legal moves of any position with no more pieces than the start: in shogi the
+// known maximum, in the other games a count of what the pieces can do at best.
 func (v *Variant) MaxMoves() int { return v.game.maxMoves }
 
 // MaxPlies returns the ply limit, 0 if there is none.

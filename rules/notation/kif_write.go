@@ -138,8 +138,10 @@ func (g *Game) kifHeader(b *strings.Builder, start *rules.Position) {
 			title = s.Kanji
 		}
 	}
-	board := !g.even() && (!shogi || title == lex.title)
-	if !board || !shogi {
+	// Some programs do not know the handicaps with an odd number of pieces, so the board is drawn for them too.
+	odd := title == "三枚落ち" || strings.HasSuffix(title, "五枚落ち")
+	board := !g.even() && (!shogi || title == lex.title || odd)
+	if !board || !shogi || odd {
 		line(kifTitle, title)
 	}
 	sides := g.sideNames()
