@@ -8,7 +8,7 @@ import "runtime"
 // CPU time of a thread (only Linux does here), wall time stands in for it,
 // which is the same for a goroutine that computes on a core of its own.
 //
-// Enter takes about 0.3 microseconds and does not allocate: switch parts once
+// Enter takes about a microsecond and does not allocate: switch parts once
 // a batch, not once a node.
 //
 //	clock := m.Clock(metrics.PartSearch)

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -110,7 +111,7 @@ func NewServer(o Options) (*Server, error) {
 
 // Start listens and serves, and returns the address of the page. The error
 // is one sentence that names the setting to change.
-func (s *Server) Start() (url string, err error) {
+func (s *Server) Start() (page string, err error) {
 	l, err := listen(s.options.Addr, s.options.AddrKey)
 	if err != nil {
 		return "", err
@@ -240,6 +241,10 @@ func guard(next http.Handler) http.Handler {
 				writeError(w, http.StatusInternalServerError, fmt.Sprintf("the program failed to answer %s: %v", r.URL.Path, p))
 			}
 		}()
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+			writeError(w, http.StatusBadRequest, fmt.Sprintf("the query %q cannot be read: %v", r.URL.RawQuery, err))
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }

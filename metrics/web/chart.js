@@ -88,8 +88,8 @@ export class Chart {
     let low = Infinity, high = -Infinity;
     for (const xs of model.domain) {
       if (!xs.length) continue;
-      low = Math.min(low, xs[0]);
-      high = Math.max(high, xs[xs.length - 1]);
+      low = Math.min(low, ...xs);
+      high = Math.max(high, ...xs);
     }
     if (!isFinite(low)) return [0, 1];
     if (this.view.axis !== "time") low = Math.min(low, 0);
@@ -286,7 +286,7 @@ export class Chart {
       const v = item.band ? item.band.high[i] : item.values[i];
       dots.push(svg("circle", { class: "mark " + color, cx: n(x(item.xs[i])), cy: n(y(v)), r: 3 }));
       const text = format(item.values[i]) + (item.low ? ` (${format(item.low[i])} to ${format(item.high[i])})` : "");
-      const name = this.runs.length > 1 && !this.model.focus && item.dash !== undefined && this.model.items.some((o) => o.detail !== item.detail) ? item.label + ", " + item.detail : item.label;
+      const name = this.runs.length > 1 && !this.model.focus && item.dash !== undefined && this.model.items.some((o) => o.detail !== item.detail) ? item.label + ", " + item.detail : item.label || this.spec.title;
       rows.push(el("div", {}, swatch(color + (item.band ? " solid" : "")), el("span", {}, name), el("b", {}, text)));
     }
     replace(this.overlay, svg("line", { class: "cursorline", x1: x(value), x2: x(value), y1: top, y2: height - bottom }), dots);
