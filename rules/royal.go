@@ -22,8 +22,8 @@ func (p *Position) isMated() bool {
 
 // bareKing applies the rule on a side that has nothing but a royal left.
 func (p *Position) bareKing() Outcome {
-	const few = 5
-	if p.occ[0].count() > few && p.occ[1].count() > few {
+	// What can never move again stands on the last rank.
+	if !p.occ[0].andNot(p.v.farthest[0]).atMostOne() && !p.occ[1].andNot(p.v.farthest[1]).atMostOne() {
 		return Outcome{}
 	}
 	for _, s := range []Side{Sente, Gote} {
@@ -36,6 +36,9 @@ func (p *Position) bareKing() Outcome {
 		rest[s] = p.living(Side(s)).andNot(single(p.royals[s].first()))
 	}
 	if rest[0].empty() && rest[1].empty() {
+		if p.v.rule.bareKing == "lishogi" && p.v.ring1[p.royals[0].first()].has(p.royals[1].first()) {
+			return Outcome{}
+		}
 		return Outcome{Draw, BareKing}
 	}
 	switch p.v.rule.bareKing {
@@ -91,16 +94,21 @@ func (p *Position) bareKingReply(rest [2]set) Outcome {
 	return Outcome{Winner(s), BareKing}
 }
 
-// bareKingLishogi: a lone royal loses against a royal with others, unless it attacks the other royal, or the one other piece
-// that there is stands next to it.
+// bareKingLishogi: a lone royal loses against one royal with pieces other than pawns and go-betweens, unless it attacks the
+// royal, or the one such piece that there is stands next to it.
 func (p *Position) bareKingLishogi(rest [2]set) Outcome {
 	s, ok := owner(rest)
-	if !ok {
+	if !ok || !p.royals[s].atMostOne() {
 		return Outcome{}
 	}
-	lone := p.royals[s.Other()].first()
-	near := p.v.ring1[lone]
-	if !near.and(p.royals[s]).empty() || rest[s].atMostOne() && !near.and(rest[s]).empty() {
+	strong := rest[s]
+	for x := strong; !x.empty(); x = x.rest() {
+		if q := x.first(); p.v.class[p.board[q]]&classPawn != 0 {
+			strong = strong.andNot(single(q))
+		}
+	}
+	near := p.v.ring1[p.royals[s.Other()].first()]
+	if strong.empty() || !near.and(p.royals[s]).empty() || strong.atMostOne() && !near.and(strong).empty() {
 		return Outcome{}
 	}
 	return Outcome{Winner(s), BareKing}

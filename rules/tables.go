@@ -26,17 +26,18 @@ type tables struct {
 	pieceText   []string // by piece, in SFEN
 	pieceByText map[string]Piece
 
-	zone  [2]set
-	home  [2]set // the four ranks nearest to the side
-	board set
-	full  []set       // by set of files (bit = column): the squares on them
-	ring1 []set       // by square: the adjacent squares
-	ring2 []set       // by square: the squares at distance two
-	queen []set       // by square: all squares in the eight directions
-	ray   [8][]set    // by direction and square
-	next  [8][]Square // by direction and square: the adjacent square, NoSquare at the edge
-	dir   []uint8     // [from*n+to]: the direction from one square to another, noDir if none
-	step  []set       // [piece*n+square]: steps, jumps and lion power's single moves
+	zone     [2]set
+	home     [2]set // the ranks of the opponent's zone
+	farthest [2]set // the last rank
+	board    set
+	full     []set       // by set of files (bit = column): the squares on them
+	ring1    []set       // by square: the adjacent squares
+	ring2    []set       // by square: the squares at distance two
+	queen    []set       // by square: all squares in the eight directions
+	ray      [8][]set    // by direction and square
+	next     [8][]Square // by direction and square: the adjacent square, NoSquare at the edge
+	dir      []uint8     // [from*n+to]: the direction from one square to another, noDir if none
+	step     []set       // [piece*n+square]: steps, jumps and lion power's single moves
 
 	slides  []dirs // by piece
 	twos    []dirs // by piece
@@ -219,6 +220,12 @@ func (t *tables) buildBoard(g *game) {
 		row, col := i/g.width, i%g.width
 		t.column[i] = uint8(col)
 		t.squareText[i] = strconv.Itoa(g.width-col) + string(rune('a'+row))
+		if row == 0 {
+			t.farthest[Sente] = t.farthest[Sente].or(single(sq))
+		}
+		if row == g.height-1 {
+			t.farthest[Gote] = t.farthest[Gote].or(single(sq))
+		}
 		if row < g.zoneRanks {
 			t.zone[Sente] = t.zone[Sente].or(single(sq))
 		}
