@@ -55,4 +55,6 @@
 // Equal moves are ordered by a hash of the search's seed, the node and the move,
 // not by their place in the list: a search without noise is a function of the
 // position alone and still favours no corner of the board.
+//
+// Driver searches one tree with several threads, for play and analysis.
 package mcts

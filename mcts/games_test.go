@@ -235,3 +235,15 @@ func options(algorithm string) Options {
 	o.Algorithm = algorithm
 	return o
 }
+
+func (g *tictactoe) CopyFrom(h *tictactoe) {
+	done := append(g.done[:0], h.done...)
+	*g = *h
+	g.done = done
+}
+
+func (g *wide) CopyFrom(h *wide) {
+	path := append(g.path[:0], h.path...)
+	*g = *h
+	g.path = path
+}

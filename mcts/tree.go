@@ -79,7 +79,8 @@ type Tree struct {
 	budget  int32
 	started int32 // simulations of this search, the pending ones included
 	depth   int   // of the leaf given last, for Unwind
-	burst   int   // simulations that one call of Next may run by itself; 0 any number
+	deepest int32 // of this search's leaves
+	depths  int64 // their sum
 	full    bool
 	spent   bool  // no move at the root is worth a further simulation
 	faults  int64 // answers that were not finite
@@ -91,6 +92,9 @@ type Tree struct {
 }
 
 const root = int32(1)
+
+// burst is how many simulations one call of Next may run by itself.
+const burst = 1 << 12
 
 // NewTree returns a tree for a game with at most maxMoves moves in a position.
 // With MaxBytes its arrays are made once and for all (the system provides memory
@@ -145,6 +149,7 @@ func (t *Tree) Resume(g Game, sims int, rng *rand.Rand) {
 	t.budget = int32(sims)
 	t.started = 0
 	t.depth = 0
+	t.deepest, t.depths = 0, 0
 	t.full = false
 	t.spent = false
 	t.noised = t.noised[:0]
@@ -164,11 +169,12 @@ func (t *Tree) Resume(g Game, sims int, rng *rand.Rand) {
 // the leaf's legal moves; they stay valid until the next Reset, Advance or Next.
 //
 // It returns false when the search has finished: the budget is spent, the root
-// is proven or the memory is used up. With leaves pending it also returns false
-// when an answer must come first; Done tells the cases apart.
+// is proven or the memory is used up. It also returns false when the answer to a
+// pending leaf must come first, and after thousands of simulations in a row that
+// all ended in known draws; Done tells the cases apart.
 func (t *Tree) Next(g Game) (leaf int32, moves []rules.Move, ok bool) {
 	t.depth = 0
-	for run := 0; !t.Done() && (t.burst == 0 || run < t.burst); run++ {
+	for run := 0; !t.Done() && run < burst; run++ {
 		n, ok := t.descend(g)
 		if !ok {
 			t.Unwind(g)
@@ -203,6 +209,8 @@ func (t *Tree) Next(g Game) (leaf int32, moves []rules.Move, ok bool) {
 		nd.state = waiting
 		if n != root {
 			t.started++
+			t.deepest = max(t.deepest, int32(t.depth))
+			t.depths += int64(t.depth)
 		}
 		for a := n; a != 0; a = t.nodes[a].parent {
 			t.nodes[a].pending++
@@ -389,6 +397,17 @@ func (t *Tree) Pending() int { return int(t.nodes[root].pending) }
 
 // Started returns the number of simulations of this search so far.
 func (t *Tree) Started() int { return int(t.started) }
+
+// Depth returns the average depth, in plies, of this search's leaves, and the
+// greatest.
+func (t *Tree) Depth() (average float64, deepest int) {
+	return float64(t.depths) / float64(max(t.started, 1)), int(t.deepest)
+}
+
+// Fill returns the used share of the arrays, in thousandths.
+func (t *Tree) Fill() int {
+	return int(max(1000*int64(len(t.nodes))/int64(cap(t.nodes)), 1000*int64(len(t.edges))/int64(cap(t.edges))))
+}
 
 // Nodes returns the number of positions in the tree.
 func (t *Tree) Nodes() int { return len(t.nodes) - 1 }
