@@ -97,9 +97,9 @@ func TestManyThreadsShareOneTree(t *testing.T) {
 		o := DefaultDriverOptions()
 		o.Threads, o.Batch = 4, 4
 		o.Search.Algorithm = algorithm
-		o.Search.MaxBytes = 192 << 20
+		o.Search.MaxBytes = 64 << 20
 		d := NewDriver(o, 9, func() *tictactoe { return &tictactoe{} }, func() Evaluator[*tictactoe] {
-			return &batch[*tictactoe]{f: random}
+			return &batch[*tictactoe]{f: uniform}
 		})
 		g := &tictactoe{}
 		for range 5 {
