@@ -80,7 +80,7 @@ Start here:
 	}
 	root.AddCommand(
 		newTrain(), newSelfplay(), newLearn(), newMatch(), newRate(), newWatch(), newExport(),
-		newCheck(), newReplay(), newConfig(), newPerft(), newMoves(), newVersion(),
+		newCheck(), newReplay(), newConfig(), newPerft(), newMoves(), newShow(), newVersion(),
 	)
 	return root
 }
