@@ -247,11 +247,6 @@ func compareLocated(a, b located) int {
 
 // quarantine moves a file out of the way and writes the reason beside it. It returns where the file is now.
 func (s *Store) quarantine(path, reason string) (string, error) {
-	return s.putAside(path, reason, func(to string) error { return s.fsys.Rename(path, to) })
-}
-
-// putAside creates a file in the quarantine folder under the name of path, with the reason beside it.
-func (s *Store) putAside(path, reason string, create func(to string) error) (string, error) {
 	rel, err := filepath.Rel(s.dir, path)
 	if err != nil {
 		return "", err
@@ -278,21 +273,10 @@ func (s *Store) putAside(path, reason string, create func(to string) error) (str
 	if err != nil {
 		return "", err
 	}
-	if err := create(to); err != nil {
+	if err := s.fsys.Rename(path, to); err != nil {
 		return "", err
 	}
 	return to, errors.Join(s.fsys.SyncDir(dir), s.fsys.SyncDir(filepath.Dir(path)))
-}
-
-// copyAside saves the bytes of a file in the quarantine folder without touching the file.
-func (s *Store) copyAside(path, reason string) (string, error) {
-	b, err := readFile(s.fsys, path, 0)
-	if err != nil {
-		return "", err
-	}
-	return s.putAside(path, reason, func(to string) error {
-		return writeWhole(s.fsys, to, func(f File) error { _, err := f.Write(b); return err })
-	})
 }
 
 // removeTemporary deletes what a worker that died left unfinished. The caller holds the worker's lock.
