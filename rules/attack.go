@@ -4,26 +4,26 @@ import "math/bits"
 
 // slide returns the squares that a slider on sq reaches in direction d, the first occupied one included.
 func (t *tables) slide(d int, sq Square, occ set) set {
-	ray := t.ray[d&7]
-	r := ray[sq]
+	d &= 7
+	r := t.ray[sq][d]
 	b := r.and(occ)
 	if b.empty() {
 		return r
 	}
 	if d >= 2 && d <= 5 {
-		return r.andNot(ray[b.first()])
+		return r.andNot(t.ray[b.first()][d])
 	}
-	return r.andNot(ray[b.last()])
+	return r.andNot(t.ray[b.last()][d])
 }
 
 // between returns the squares between two squares that lie in direction d from the first to the second.
 func (t *tables) between(d uint8, from, to Square) set {
-	return t.ray[d&7][from].and(t.ray[(d^4)&7][to])
+	return t.ray[from][d&7].and(t.ray[to][(d^4)&7])
 }
 
 // reach returns the squares to which pc on sq could move if every piece were an enemy.
 func (t *tables) reach(pc Piece, sq Square, occ set) set {
-	x := t.step[int(pc)*t.n+int(sq)]
+	x := t.step[pc][sq]
 	for m := t.slides[pc]; m != 0; m &= m - 1 {
 		x = x.or(t.slide(bits.TrailingZeros8(uint8(m)), sq, occ))
 	}
@@ -41,7 +41,7 @@ func (p *Position) attacked(sq Square, s Side, by, occ set) bool {
 	t := &p.v.tables
 	for x := t.ring1[sq].and(by); !x.empty(); x = x.rest() {
 		q := x.first()
-		if t.near[p.board[q]]>>(t.dir[int(q)*t.n+int(sq)]&7)&1 != 0 {
+		if t.near[p.board[q]]>>(t.dir[q][sq]&7)&1 != 0 {
 			return true
 		}
 	}
@@ -51,7 +51,7 @@ func (p *Position) attacked(sq Square, s Side, by, occ set) bool {
 		}
 	}
 	for x := t.ring2[sq].and(p.jumpers[s]).and(by); !x.empty(); x = x.rest() {
-		if q := x.first(); t.step[int(p.board[q])*t.n+int(q)].has(sq) && (!p.v.rule.pawnsBlock || p.lionReaches(p.board[q], q, sq, occ)) {
+		if q := x.first(); t.step[p.board[q]][q].has(sq) && (!p.v.rule.pawnsBlock || p.lionReaches(p.board[q], q, sq, occ)) {
 			return true
 		}
 	}
@@ -60,7 +60,7 @@ func (p *Position) attacked(sq Square, s Side, by, occ set) bool {
 
 // attacksFar tells whether the ranged piece pc on q attacks sq, which lies in one of the eight directions but not adjacent.
 func (t *tables) attacksFar(pc Piece, q, sq Square, occ set) bool {
-	d := t.dir[int(q)*t.n+int(sq)] & 7
+	d := t.dir[q][sq] & 7
 	if t.slides[pc]>>d&1 == 0 && (t.twos[pc]>>d&1 == 0 || !t.ring2[sq].has(q)) {
 		return false
 	}
@@ -83,14 +83,14 @@ func (p *Position) findAttackers(k Square, opp Side) {
 	occ := p.occ[0].or(p.occ[1])
 	for x := t.ring1[k].and(p.occ[opp]); !x.empty(); x = x.rest() {
 		q := x.first()
-		if t.near[p.board[q]]>>(t.dir[int(q)*t.n+int(k)]&7)&1 != 0 {
+		if t.near[p.board[q]]>>(t.dir[q][k]&7)&1 != 0 {
 			p.st.checkers = p.st.checkers.or(single(q))
 		}
 	}
 	for x := t.queen[k].and(p.ranged[opp]).andNot(t.ring1[k]); !x.empty(); x = x.rest() {
 		q := x.first()
 		pc := p.board[q]
-		d := t.dir[int(q)*t.n+int(k)] & 7
+		d := t.dir[q][k] & 7
 		if t.slides[pc]>>d&1 == 0 && (t.twos[pc]>>d&1 == 0 || !t.ring2[k].has(q)) {
 			continue
 		}
@@ -103,7 +103,7 @@ func (p *Position) findAttackers(k Square, opp Side) {
 	}
 	for x := t.ring2[k].and(p.jumpers[opp]); !x.empty(); x = x.rest() {
 		q := x.first()
-		if t.step[int(p.board[q])*t.n+int(q)].has(k) && (!p.v.rule.pawnsBlock || p.lionReaches(p.board[q], q, k, occ)) {
+		if t.step[p.board[q]][q].has(k) && (!p.v.rule.pawnsBlock || p.lionReaches(p.board[q], q, k, occ)) {
 			p.st.checkers = p.st.checkers.or(single(q))
 		}
 	}

@@ -24,7 +24,7 @@ func (p *Position) GivesCheck(m Move) bool {
 	occ = occ.or(single(to))
 	for x := royals; !x.empty(); x = x.rest() {
 		k := x.first()
-		if t.step[int(pc)*t.n+int(to)].has(k) && (!p.v.rule.pawnsBlock || p.lionReaches(pc, to, k, occ)) {
+		if t.step[pc][to].has(k) && (!p.v.rule.pawnsBlock || p.lionReaches(pc, to, k, occ)) {
 			return true
 		}
 		if t.slides[pc]|t.twos[pc] != 0 && p.slidesTo(pc, to, k, occ) {
@@ -40,7 +40,7 @@ func (p *Position) GivesCheck(m Move) bool {
 // slidesTo tells whether the ranged piece pc on q would attack k.
 func (p *Position) slidesTo(pc Piece, q, k Square, occ set) bool {
 	t := &p.v.tables
-	d := t.dir[int(q)*t.n+int(k)]
+	d := t.dir[q][k]
 	if d == noDir || (t.slides[pc]|t.twos[pc])>>d&1 == 0 {
 		return false
 	}
@@ -60,8 +60,8 @@ func (p *Position) othersAttack(m Move, k Square, occ set) bool {
 		if m.IsDrop() || !t.queen[k].has(from) {
 			return false
 		}
-		d := t.dir[int(k)*t.n+int(from)] & 7
-		line := t.ray[d][k].and(p.ranged[s]).andNot(single(from)).andNot(single(m.To()))
+		d := t.dir[k][from] & 7
+		line := t.ray[k][d&7].and(p.ranged[s]).andNot(single(from)).andNot(single(m.To()))
 		for ; !line.empty(); line = line.rest() {
 			if q := line.first(); p.slidesTo(p.board[q], q, k, occ) {
 				return true

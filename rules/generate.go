@@ -59,10 +59,14 @@ func (p *Position) generate(dst []Move, count, strict bool) ([]Move, int) {
 	for x := movers; !x.empty(); x = x.rest() {
 		from := x.first()
 		pc := p.board[from]
-		to := t.reach(pc, from, occ).and(mask)
+		to := t.step[pc][from]
+		if t.slides[pc]|t.twos[pc] != 0 {
+			to = t.reach(pc, from, occ)
+		}
+		to = to.and(mask)
 		if pinned.has(from) {
 			// Up to the pinning piece: tori shogi's jumpers could leap over it.
-			to = to.and(t.slide(int(t.dir[int(king)*t.n+int(from)]), king, occ.andNot(single(from))))
+			to = to.and(t.slide(int(t.dir[king][from]), king, occ.andNot(single(from))))
 		}
 		if to.empty() {
 			continue
@@ -98,7 +102,7 @@ func appendMoves(dst []Move, from Square, stay, up set) []Move {
 func (p *Position) kingTargets(king Square, mask, occ set) set {
 	t := &p.v.tables
 	opp := p.side.Other()
-	out := t.step[int(p.board[king])*t.n+int(king)].and(mask)
+	out := t.step[p.board[king]][king].and(mask)
 	occ = occ.andNot(single(king))
 	for x := out; !x.empty(); x = x.rest() {
 		if q := x.first(); p.attacked(q, opp, p.occ[opp], occ) {
@@ -113,7 +117,7 @@ func (p *Position) evasionMask(king, c Square) set {
 	t := &p.v.tables
 	m := single(c)
 	pc := p.board[c]
-	if d := t.dir[int(c)*t.n+int(king)]; d != noDir && (t.slides[pc]|t.twos[pc])>>d&1 != 0 {
+	if d := t.dir[c][king]; d != noDir && (t.slides[pc]|t.twos[pc])>>d&1 != 0 {
 		m = m.or(t.between(d, c, king))
 	}
 	return m
@@ -168,7 +172,7 @@ func (p *Position) generateDrops(dst []Move, count bool, n int, empty set) ([]Mo
 			to = to.andNot(t.full[p.fullFiles[s]])
 			if k := p.royals[s.Other()]; !k.empty() {
 				// The squares from which the piece would give check.
-				check := to.and(t.step[int(pc^1)*t.n+int(k.first())])
+				check := to.and(t.step[pc^1][k.first()])
 				if !check.empty() && p.isDropMate(pc, check.first()) {
 					to = to.andNot(check)
 				}

@@ -260,7 +260,7 @@ func (p *Position) leapFree(from, x Square, occ set) bool {
 	if !both.andNot(occ).empty() {
 		return true
 	}
-	if d := t.dir[int(from)*t.n+int(x)]; d != noDir {
+	if d := t.dir[from][x]; d != noDir {
 		both = t.between(d, from, x)
 	}
 	for ; !both.empty(); both = both.rest() {
@@ -285,7 +285,7 @@ func (p *Position) lionPath(from, via, to Square) bool {
 	if pc == NoPiece || pc.Side() != p.side || !t.ring1[from].has(via) {
 		return false
 	}
-	d := t.dir[int(from)*t.n+int(via)] & 7
+	d := t.dir[from][via] & 7
 	if t.lions[pc]>>d&1 == 0 {
 		return false
 	}

@@ -172,7 +172,7 @@ func (p *Position) put(pc Piece, sq Square) {
 	s := pc.Side()
 	p.board[sq] = pc
 	p.occ[s] = p.occ[s].or(b)
-	p.st.key ^= t.zobrist[int(pc)*t.n+int(sq)]
+	p.st.key ^= t.zobrist[pc][sq]
 	if c := t.class[pc]; c != 0 {
 		p.putClass(c, s, sq, b)
 	}
@@ -213,7 +213,7 @@ func (p *Position) take(pc Piece, sq Square) {
 	s := pc.Side()
 	p.board[sq] = NoPiece
 	p.occ[s] = p.occ[s].andNot(b)
-	p.st.key ^= t.zobrist[int(pc)*t.n+int(sq)]
+	p.st.key ^= t.zobrist[pc][sq]
 	if c := t.class[pc]; c != 0 {
 		p.takeClass(c, s, sq, b)
 	}

@@ -6,8 +6,10 @@ import (
 	"strings"
 )
 
-// tables holds what Load computes from a game's description. Arrays by piece are indexed by Piece, arrays by square of a
-// piece by int(piece)*n + square.
+// boardRow is a table by square.
+type boardRow [maxSquares]set
+
+// tables holds what Load computes from a game's description.
 type tables struct {
 	n         int
 	kinds     []KindInfo // by Kind, 0 unused
@@ -16,12 +18,11 @@ type tables struct {
 	handKinds []Kind
 	total     []uint8 // by Kind: pieces of it at the start, both sides, counted unpromoted
 
-	base        []Kind  // by Kind: the unpromoted kind
-	taken       []Kind  // by Kind: the kind that a captured piece is in hand, NoKind if it leaves the game
-	hasHands    bool    // captured pieces change sides
-	flagged     bool    // promotion rules remember something about pieces
-	pawnLimit   uint8   // own pieces of the limited kind allowed on a file
-	column      []uint8 // by square
+	base        []Kind // by Kind: the unpromoted kind
+	taken       []Kind // by Kind: the kind that a captured piece is in hand, NoKind if it leaves the game
+	hasHands    bool   // captured pieces change sides
+	flagged     bool   // promotion rules remember something about pieces
+	pawnLimit   uint8  // own pieces of the limited kind allowed on a file
 	squareText  []string
 	pieceText   []string // by piece, in SFEN
 	pieceByText map[string]Piece
@@ -30,28 +31,29 @@ type tables struct {
 	home     [2]set // the ranks of the opponent's zone
 	farthest [2]set // the last rank
 	board    set
-	full     []set       // by set of files (bit = column): the squares on them
-	ring1    []set       // by square: the adjacent squares
-	ring2    []set       // by square: the squares at distance two
-	queen    []set       // by square: all squares in the eight directions
-	ray      [8][]set    // by direction and square
-	next     [8][]Square // by direction and square: the adjacent square, NoSquare at the edge
-	dir      []uint8     // [from*n+to]: the direction from one square to another, noDir if none
-	step     []set       // [piece*n+square]: steps, jumps and lion power's single moves
+	full     []set                 // by set of files (bit = column): the squares on them
+	ring1    boardRow              // by square: the adjacent squares
+	ring2    boardRow              // by square: the squares at distance two
+	queen    boardRow              // by square: all squares in the eight directions
+	ray      [maxSquares][8]set    // by square and direction
+	next     [8][maxSquares]Square // by direction and square: the adjacent square, NoSquare at the edge
+	column   [256]uint8
+	dir      [maxSquares][maxSquares]uint8 // [from][to]: the direction from one square to another, noDir if none
+	step     []boardRow                    // by piece and square: steps, jumps and lion power's single moves
 
-	slides  []dirs // by piece
-	twos    []dirs // by piece
-	near    []dirs // by piece: directions in which it attacks the adjacent square
-	lions   []dirs // by piece: directions of lion power
-	class   []class
-	dead    []set // by piece: squares where it could never move again
-	must    []set // by piece: squares where it has to promote
-	last    []set // by piece: squares where a quiet move inside the zone may promote
-	promote []Piece
-	points  []uint8 // by piece
+	slides  [256]dirs // by piece
+	twos    [256]dirs // by piece
+	near    [256]dirs // by piece: directions in which it attacks the adjacent square
+	lions   [256]dirs // by piece: directions of lion power
+	class   [256]class
+	dead    boardRow // by piece: squares where it could never move again
+	must    boardRow // by piece: squares where it has to promote
+	last    boardRow // by piece: squares where a quiet move inside the zone may promote
+	promote [256]Piece
+	points  [256]uint8 // by piece
 
-	zobrist     []uint64 // [piece*n+square]
-	zobristHand []uint64 // [piece*32+count]
+	zobrist     [][maxSquares]uint64 // by piece and square
+	zobristHand []uint64             // [piece*32+count]
 	zobristSide uint64
 	zobristBan  []uint64 // by square
 	zobristFlag []uint64 // by square
@@ -99,14 +101,14 @@ func (t *tables) at(g *game, sq Square, o offset) (Square, bool) {
 	return Square(y*g.width + x), true
 }
 
-func buildTables(g *game, r *rule) *tables {
-	t := &tables{n: g.width * g.height, hasHands: g.hand != "", pawnLimit: uint8(g.pawnLimit),
-		flagged: r.homeReturn || r.promotion == promoteOneMove}
+// build fills t, which is zero.
+func (t *tables) build(g *game, r *rule) {
+	t.n, t.hasHands, t.pawnLimit = g.width*g.height, g.hand != "", uint8(g.pawnLimit)
+	t.flagged = r.homeReturn || r.promotion == promoteOneMove
 	t.buildKinds(g)
 	t.buildBoard(g)
 	t.buildPieces(g, r)
 	t.buildZobrist()
-	return t
 }
 
 func (t *tables) buildKinds(g *game) {
@@ -205,15 +207,12 @@ var lionLeaps = func() []offset {
 
 func (t *tables) buildBoard(g *game) {
 	n := t.n
-	t.ring1, t.ring2, t.queen = make([]set, n), make([]set, n), make([]set, n)
-	t.dir = make([]uint8, n*n)
 	for i := range t.dir {
-		t.dir[i] = noDir
+		for j := range t.dir[i] {
+			t.dir[i][j] = noDir
+		}
 	}
-	for d := range t.ray {
-		t.ray[d], t.next[d] = make([]set, n), make([]Square, n)
-	}
-	t.column, t.squareText = make([]uint8, n), make([]string, n)
+	t.squareText = make([]string, n)
 	for i := range n {
 		sq := Square(i)
 		t.board = t.board.or(single(sq))
@@ -234,10 +233,10 @@ func (t *tables) buildBoard(g *game) {
 		}
 		for d, o := range dirOffsets {
 			for q, ok := t.at(g, sq, o); ok; q, ok = t.at(g, q, o) {
-				t.ray[d][i] = t.ray[d][i].or(single(q))
-				t.dir[i*n+int(q)] = uint8(d)
+				t.ray[i][d] = t.ray[i][d].or(single(q))
+				t.dir[i][q] = uint8(d)
 			}
-			t.queen[i] = t.queen[i].or(t.ray[d][i])
+			t.queen[i] = t.queen[i].or(t.ray[i][d])
 			t.next[d][i] = NoSquare
 			if q, ok := t.at(g, sq, o); ok {
 				t.next[d][i] = q
@@ -263,10 +262,7 @@ func (t *tables) buildBoard(g *game) {
 
 func (t *tables) buildPieces(g *game, r *rule) {
 	pieces := 2 * len(t.kinds)
-	t.step = make([]set, pieces*t.n)
-	t.slides, t.twos, t.near, t.lions = make([]dirs, pieces), make([]dirs, pieces), make([]dirs, pieces), make([]dirs, pieces)
-	t.class, t.promote, t.points = make([]class, pieces), make([]Piece, pieces), make([]uint8, pieces)
-	t.dead, t.must, t.last = make([]set, pieces), make([]set, pieces), make([]set, pieces)
+	t.step = make([]boardRow, pieces)
 	for i := range g.kinds {
 		d, k := &g.kinds[i], Kind(i+1)
 		for _, s := range []Side{Sente, Gote} {
@@ -280,11 +276,11 @@ func (t *tables) buildPieces(g *game, r *rule) {
 			}
 			t.class[p] = t.classOf(d, k, len(g.hand) == 0)
 			for sq := range t.n {
-				t.step[int(p)*t.n+sq] = t.stepsFrom(g, m, s, Square(sq))
-				any := t.step[int(p)*t.n+sq]
+				t.step[p][sq] = t.stepsFrom(g, m, s, Square(sq))
+				any := t.step[p][sq]
 				for dir := range 8 {
 					if (t.slides[p]|t.twos[p])>>dir&1 != 0 {
-						any = any.or(t.ray[dir][sq])
+						any = any.or(t.ray[sq][dir])
 					}
 				}
 				if any.empty() {
@@ -389,8 +385,10 @@ func (t *tables) buildZobrist() {
 		return out
 	}
 	pieces := 2 * len(t.kinds)
-	t.zobrist = fill(pieces * t.n)
-	clear(t.zobrist[:2*t.n])
+	t.zobrist = make([][maxSquares]uint64, pieces)
+	for p := 2; p < pieces; p++ {
+		copy(t.zobrist[p][:], fill(t.n))
+	}
 	t.zobristHand = fill(pieces * maxHand)
 	for p := range pieces {
 		t.zobristHand[p*maxHand] = 0

@@ -71,7 +71,7 @@ func Load(name string, settings ...string) (*Variant, error) {
 	}
 	v := &Variant{game: g, values: values}
 	v.rule = g.compile(values)
-	v.tables = *buildTables(g, &v.rule)
+	v.tables.build(g, &v.rule)
 	return v, nil
 }
 
