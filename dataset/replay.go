@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -55,6 +56,23 @@ func (r *replayer) mark(i int) bool {
 	}
 	r.seen[i] = r.ply
 	return true
+}
+
+// Replayable plays a game of v on a board and tells the first thing that is wrong with it: an id that is not its own, an
+// illegal move or target, moves after its end, a result that the board does not show. The error wraps [ErrDamaged] or,
+// for a game of another variant or other rules, [ErrWrongGame].
+func Replayable(v *rules.Variant, g *Game) error {
+	if g.Variant != v.Name() || g.Rules != v.Rules() {
+		return fmt.Errorf("%w: %s (%s) instead of %s (%s)", ErrWrongGame, g.Variant, g.Rules, v.Name(), v.Rules())
+	}
+	err := g.validate()
+	if err == nil {
+		_, err = collectTexts(v, g)
+	}
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
 }
 
 // find returns the index of m among the legal moves, or -1. hint is the index to try first: moves that come in the order

@@ -191,12 +191,18 @@ func TestWindowRefusesWhatDoesNotReplay(t *testing.T) {
 		if ok, err := w.Add(g); ok || !errors.Is(err, want) {
 			t.Errorf("%s: %v, %v", name, ok, err)
 		}
+		if err := Replayable(v, g); !errors.Is(err, want) {
+			t.Errorf("%s: replayable: %v", name, err)
+		}
 	}
 	refuse("illegal move", rules.ErrIllegalMove, func(g *Game) { g.Plies[4].Move = g.Plies[3].Move })
 	refuse("illegal target", rules.ErrIllegalMove, func(g *Game) { g.Plies[4].Target = g.Plies[3].Target[:1] })
 	refuse("cut short", ErrDamaged, func(g *Game) { g.Plies = g.Plies[:len(g.Plies)-1] })
 	refuse("forged result", ErrDamaged, func(g *Game) { g.Outcome.Result = rules.Draw })
 	refuse("other rules", ErrWrongGame, func(g *Game) { g.Rules = "repetition=draw" })
+	if err := Replayable(v, randomGame(v, 3, 400)); err != nil {
+		t.Error(err)
+	}
 	if w.Games() != 0 || w.Added() != 0 {
 		t.Error("refused games count")
 	}
