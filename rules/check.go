@@ -55,7 +55,7 @@ func (p *Position) othersAttack(m Move, k Square, occ set) bool {
 	t := &p.v.tables
 	s := p.side
 	from := m.From()
-	if p.v.rule.mateEnds && !(p.odd && len(p.hist) == 0) {
+	if p.onlyMoverChecks() {
 		// Only a line that the move opens can give check.
 		if m.IsDrop() || !t.queen[k].has(from) {
 			return false
@@ -76,15 +76,8 @@ func (p *Position) othersAttack(m Move, k Square, occ set) bool {
 	return p.attacked(k, s, by, occ)
 }
 
-// AppendChecks appends the legal moves that give check.
-func (p *Position) AppendChecks(dst []Move) []Move {
-	start := len(dst)
-	dst = p.AppendMoves(dst)
-	out := dst[:start]
-	for _, m := range dst[start:] {
-		if p.GivesCheck(m) {
-			out = append(out, m)
-		}
-	}
-	return out
+// onlyMoverChecks tells whether the opponent's royal is not attacked now, so that a check comes from the piece that moves or
+// from a line that it opens.
+func (p *Position) onlyMoverChecks() bool {
+	return p.v.rule.mateEnds && !(p.odd && len(p.hist) == 0)
 }

@@ -3,12 +3,7 @@ package rules
 // AppendMoves appends the legal moves. Where making a position again is illegal (tori shogi's third_illegal, chu shogi's
 // no_repeat) such moves are left out.
 func (p *Position) AppendMoves(dst []Move) []Move {
-	start := len(dst)
-	dst = p.AppendBoardMoves(dst)
-	if limit := p.v.rule.repetition.limit(); limit > 0 && (limit == 2 && len(p.keys) > 0 || p.repeats > 0) {
-		dst = p.dropRepeats(dst, start, limit)
-	}
-	return dst
+	return p.dropRepeats(p.AppendBoardMoves(dst), len(dst))
 }
 
 // AppendBoardMoves appends the moves that are legal on the board, as AppendMoves does, but without regard to repetition:
@@ -24,8 +19,37 @@ func (p *Position) CountMoves() int {
 	return n
 }
 
+// AppendChecks appends the legal moves that give check.
+func (p *Position) AppendChecks(dst []Move) []Move {
+	start := len(dst)
+	dst, _, empty := p.generatePieces(dst, false, p.v.rule.mateEnds)
+	if !p.onlyMoverChecks() {
+		dst, _ = p.generateDrops(dst, false, 0, empty, NoSquare)
+		empty = set{}
+	}
+	out := dst[:start]
+	for _, m := range dst[start:] {
+		if p.GivesCheck(m) {
+			out = append(out, m)
+		}
+	}
+	if k := p.royals[p.side.Other()]; !k.empty() && p.handPieces[p.side] > 0 {
+		out, _ = p.generateDrops(out, false, 0, empty, k.first())
+	}
+	return p.dropRepeats(out, start)
+}
+
 // generate appends the moves on the board to dst, or only counts them. With strict, the own king may not be left attacked.
 func (p *Position) generate(dst []Move, count, strict bool) ([]Move, int) {
+	dst, n, empty := p.generatePieces(dst, count, strict)
+	if p.handPieces[p.side] == 0 {
+		return dst, n
+	}
+	return p.generateDrops(dst, count, n, empty, NoSquare)
+}
+
+// generatePieces is generate without drops; it returns the squares on which a drop may be.
+func (p *Position) generatePieces(dst []Move, count, strict bool) ([]Move, int, set) {
 	t := &p.v.tables
 	s := p.side
 	own, opp := p.occ[s], p.occ[s.Other()]
@@ -48,13 +72,14 @@ func (p *Position) generate(dst []Move, count, strict bool) ([]Move, int) {
 		}
 		if c := p.st.checkers; !c.empty() {
 			if !c.atMostOne() {
-				return dst, n
+				return dst, n, set{}
 			}
 			mask = p.evasionMask(king, c.first()).andNot(p.royals[s.Other()])
 		}
 	}
 	if !p.doubles[s].empty() || p.st.ban != NoSquare {
-		return p.generateLions(dst, count)
+		dst, n = p.generateLions(dst, count)
+		return dst, n, set{}
 	}
 	for x := movers; !x.empty(); x = x.rest() {
 		from := x.first()
@@ -81,10 +106,7 @@ func (p *Position) generate(dst []Move, count, strict bool) ([]Move, int) {
 		}
 		dst = appendMoves(dst, from, stay, up)
 	}
-	if p.handPieces[s] == 0 {
-		return dst, n
-	}
-	return p.generateDrops(dst, count, n, mask.andNot(opp))
+	return dst, n, mask.andNot(opp)
 }
 
 // appendMoves appends the moves of the piece on from that stays as it is and that promotes.
@@ -155,8 +177,8 @@ func (p *Position) splitPromotion(pc Piece, from Square, to, opp set) (stay, up 
 	return to.andNot(t.must[pc]), up
 }
 
-// generateDrops adds the drops on the squares empty.
-func (p *Position) generateDrops(dst []Move, count bool, n int, empty set) ([]Move, int) {
+// generateDrops adds the drops on the squares empty; with a king's square only those that give it check.
+func (p *Position) generateDrops(dst []Move, count bool, n int, empty set, king Square) ([]Move, int) {
 	t := &p.v.tables
 	s := p.side
 	if empty.empty() {
@@ -168,6 +190,10 @@ func (p *Position) generateDrops(dst []Move, count bool, n int, empty set) ([]Mo
 		}
 		pc := MakePiece(k, s)
 		to := empty.andNot(t.dead[pc])
+		if king != NoSquare {
+			// The other side's piece on the king's square reaches what pc would attack it from.
+			to = to.and(t.reach(pc^1, king, p.occ[0].or(p.occ[1])))
+		}
 		if t.class[pc]&classLimited != 0 {
 			to = to.andNot(t.full[p.fullFiles[s]])
 			if k := p.royals[s.Other()]; !k.empty() {
@@ -202,10 +228,11 @@ func (p *Position) isDropMate(pc Piece, sq Square) bool {
 	return n == 0
 }
 
-// dropRepeats removes from dst[start:] the moves that would make a position for the limit-th time. Who answers a check is
-// free from that rule where the limit is 3.
-func (p *Position) dropRepeats(dst []Move, start, limit int) []Move {
-	if limit == 3 && p.InCheck() {
+// dropRepeats removes from dst[start:] the moves that would make a position once more than the rules allow: for the third
+// time, unless they answer a check, or at all.
+func (p *Position) dropRepeats(dst []Move, start int) []Move {
+	limit := p.v.rule.repetition.limit()
+	if limit == 0 || limit == 3 && (p.repeats == 0 || p.InCheck()) || len(p.keys) == 0 {
 		return dst
 	}
 	out := dst[:start]

@@ -147,6 +147,7 @@ func (c *conformer) moves(moves []rules.Move) error {
 		return fmt.Errorf("%d moves, MaxMoves %d", len(board), p.Variant().MaxMoves())
 	}
 	before := p.Clone()
+	checks := p.AppendChecks(nil)
 	after := map[uint64]rules.Move{}
 	for _, m := range moves {
 		if !slices.Contains(board, m) {
@@ -157,6 +158,9 @@ func (c *conformer) moves(moves []rules.Move) error {
 			return fmt.Errorf("%s is read as %x (%v), not %x", text, got, err, m)
 		}
 		gives := p.GivesCheck(m)
+		if gives != slices.Contains(checks, m) {
+			return fmt.Errorf("GivesCheck(%s) is %t, AppendChecks does not agree", text, gives)
+		}
 		p.Do(m)
 		if other, ok := after[p.Key()]; ok {
 			return fmt.Errorf("%s leads to the same position as %x", text, other)
