@@ -82,3 +82,47 @@ func BenchmarkPack(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkTower runs the convolutions of a net of four residual blocks with 64 channels, 64 images at a time, a block of
+// images through all layers before the next.
+func BenchmarkTower(b *testing.B) {
+	const channels, layers, n = 64, 9, 64
+	for _, board := range []Board{{5, 5}, {7, 7}, {9, 9}, {12, 12}} {
+		b.Run(fmt.Sprintf("%dx%d", board.H, board.W), func(b *testing.B) {
+			benchSets(b, func(b *testing.B, s *Set, share func(int)) {
+				r := rand.New(rand.NewPCG(1, 1))
+				var convs []*Conv3x3
+				for range layers {
+					c, _ := NewConv3x3(board, channels, channels)
+					s.Pack(c, noise(r, 9*channels*channels, 0.03))
+					convs = append(convs, c)
+				}
+				block := convs[0].Block()
+				in, bias := images(r, board, channels, n), noise(r, channels, 0.1)
+				buf := [3][]float32{}
+				for i := range buf {
+					buf[i] = Alloc(block * board.Len(channels))
+				}
+				scratch := Alloc(convs[0].ScratchLen())
+				best := time.Duration(1 << 62)
+				for b.Loop() {
+					start := time.Now()
+					for i := 0; i < n; i += block {
+						a := ConvArgs{Dst: buf[0], Src: in[i*board.Len(channels):], N: min(block, n-i), Bias: bias, ReLU: true}
+						s.Conv(convs[0], a, scratch)
+						for l := 1; l < layers; l += 2 {
+							a.Dst, a.Src, a.Residual = buf[1], buf[0], nil
+							s.Conv(convs[l], a, scratch)
+							a.Dst, a.Src, a.Residual = buf[2], buf[1], buf[0]
+							s.Conv(convs[l+1], a, scratch)
+							buf[0], buf[2] = buf[2], buf[0]
+						}
+					}
+					best = min(best, time.Since(start))
+				}
+				share(n * layers * convFLOPs(board, channels, channels))
+				b.ReportMetric(n/best.Seconds(), "best-positions/s")
+			})
+		})
+	}
+}

@@ -54,12 +54,27 @@ func newConv3x3(b Board, cin, cout int, t *tile) *Conv3x3 {
 			c.spots = append(c.spots, p)
 		}
 	}
-	c.block = max(1, blockTiles/len(c.spots))
+	c.block = blockImages(t.n*t.n*(cin+cout), len(c.spots))
 	return c
 }
 
-// blockTiles is how many tiles go through the scratch memory at once.
-var blockTiles = 48
+// blockImages chooses how many images go through the scratch memory at once, for tiles of so many transformed floats
+// each: as many as fit into half a megabyte, the size of many second-level caches, but a multiple of blockRows tiles if
+// possible, because that is how many rows a product takes at once.
+func blockImages(floats, spots int) int {
+	n := max(1, blockFloats/floats/spots)
+	for m := n; m > n/2; m-- {
+		if m*spots%blockRows == 0 {
+			return m
+		}
+	}
+	return n
+}
+
+const (
+	blockFloats = 1 << 17
+	blockRows   = 6
+)
 
 // pixel is the number of a pixel of the padded image, 0 outside it.
 func (b Board) pixel(row, col int) int32 {
@@ -81,11 +96,15 @@ func (c *Conv3x3) Block() int { return c.block }
 
 // Pack takes weights [cout][cin][3][3] (cross-correlation, as in ONNX and PyTorch).
 func (s *Set) Pack(c *Conv3x3, w []float32) {
-	for o := range c.cout {
+	size := c.cin * c.cout
+	for o := 0; o < c.cout; o += Lane {
 		for i := range c.cin {
-			d := c.work[(o/Lane*c.cin+i)*Lane+o%Lane:]
-			for t, v := range w[(o*c.cin+i)*9:][:9] {
-				d[t*c.cin*c.cout] = v
+			d := c.work[(o/Lane*c.cin+i)*Lane:]
+			for l := range Lane {
+				taps := (*[9]float32)(w[((o+l)*c.cin+i)*9:])
+				for t, v := range taps {
+					d[t*size+l] = v
+				}
 			}
 		}
 	}
@@ -95,11 +114,13 @@ func (s *Set) Pack(c *Conv3x3, w []float32) {
 // PackInputGrad takes the weights w [cin][cout][3][3] of a forward convolution from cout to cin channels, so that c
 // carries gradients from its outputs back to its inputs: channels exchanged, taps turned by 180 degrees.
 func (s *Set) PackInputGrad(c *Conv3x3, w []float32) {
+	size := c.cin * c.cout
 	for i := range c.cin {
 		for o := range c.cout {
 			d := c.work[(o/Lane*c.cin+i)*Lane+o%Lane:]
-			for t, v := range w[(i*c.cout+o)*9:][:9] {
-				d[(8-t)*c.cin*c.cout] = v
+			taps := (*[9]float32)(w[(i*c.cout+o)*9:])
+			for t, v := range taps {
+				d[(8-t)*size] = v
 			}
 		}
 	}

@@ -79,7 +79,7 @@ func (s *Set) scatterPatches(c *Conv3x3, v, src []float32, n int, tmp []float32)
 // WeightGradScratchLen is the number of floats WeightGrad needs as scratch memory.
 func (c *Conv3x3) WeightGradScratchLen() int {
 	points := c.t.n * c.t.n
-	return tmpLen + points*(c.planeLen(c.block, c.cin)+c.planeLen(c.block, c.cout)+c.cin*c.cout) + 9*c.cin*c.cout
+	return tmpLen + points*(c.planeLen(gradBlocks*c.block, c.cin)+c.planeLen(gradBlocks*c.block, c.cout)+c.cin*c.cout) + 9*c.cin*c.cout
 }
 
 // WeightGrad computes the gradient of the weights of c over n images, dw [cout][cin][3][3], from its inputs src
@@ -90,21 +90,35 @@ func (s *Set) WeightGrad(c *Conv3x3, dw, src, dy []float32, n int, scratch []flo
 	sum := scratch[tmpLen : tmpLen+points*size]
 	work := scratch[tmpLen+points*size : tmpLen+(points+9)*size]
 	rest := scratch[tmpLen+(points+9)*size:]
-	clear(sum)
-	for i := 0; i < n; i += c.block {
-		s.weightGradBlock(c, sum, src[i*c.board.Len(c.cin):], dy[i*c.board.Len(c.cout):], min(c.block, n-i), scratch[:tmpLen], rest)
+	if n == 0 {
+		clear(sum)
+	}
+	for i := 0; i < n; i += gradBlocks * c.block {
+		count := min(gradBlocks*c.block, n-i)
+		s.weightGradBlock(c, sum, src[i*c.board.Len(c.cin):], dy[i*c.board.Len(c.cout):], i, count, scratch[:tmpLen], rest)
 	}
 	s.planes(c.t.m, stepWeightGrad, &tileArgs{tmp: scratch[:tmpLen], src: sum, srcPlane: size, dst: work, plane: size, lanes: size / Lane})
-	for i := range size {
-		d := dw[i*9 : i*9+9 : i*9+9]
-		for t := range d {
-			d[t] = work[t*size+i]
-		}
+	interleave(dw[:9*size], work, size)
+}
+
+// interleave turns nine planes of size floats into size rows of nine.
+func interleave(dst, planes []float32, size int) {
+	var p [9][]float32
+	for t := range p {
+		p[t] = planes[t*size : (t+1)*size]
+	}
+	p0, p1, p2, p3, p4, p5, p6, p7, p8 := p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8]
+	for i := range p0 {
+		*(*[9]float32)(dst[i*9:]) = [9]float32{p0[i], p1[i], p2[i], p3[i], p4[i], p5[i], p6[i], p7[i], p8[i]}
 	}
 }
 
-// weightGradBlock adds the gradient of n images to sum, in transformed form: [n*n][cout][cin].
-func (s *Set) weightGradBlock(c *Conv3x3, sum, src, dy []float32, n int, tmp, rest []float32) {
+// gradBlocks is how many blocks WeightGrad takes at once: their tiles are what its products sum over.
+const gradBlocks = 2
+
+// weightGradBlock adds the gradient of n images to sum, in transformed form: [n*n][cout][cin]. The first block of
+// images starts it.
+func (s *Set) weightGradBlock(c *Conv3x3, sum, src, dy []float32, first, n int, tmp, rest []float32) {
 	points, size := c.t.n*c.t.n, c.cin*c.cout
 	vp, zp := c.planeLen(n, c.cin), c.planeLen(n, c.cout)
 	v, z := rest[:points*vp], rest[points*vp:points*(vp+zp)]
@@ -120,7 +134,9 @@ func (s *Set) weightGradBlock(c *Conv3x3, sum, src, dy []float32, n int, tmp, re
 	g := gemmArgs{rows: c.cout, k: n * len(c.spots), panels: c.cin / Lane, aRow: 1, aCol: c.cout, bRow: c.cin, bPanel: Lane, cRow: c.cin}
 	for p := range points {
 		g.a, g.b, g.c = z[p*zp:], v[p*vp:], sum[p*size:]
-		g.acc = g.c
+		if first > 0 {
+			g.acc = g.c
+		}
 		s.gemm(&g)
 	}
 }
