@@ -169,7 +169,7 @@ func (d *drawing) coordinates(boardWidth float64) {
 		middle := frame + cellHeight*(float64(y)+0.5)
 		d.f(`<text x="%s" y="%s">%c</text>`, number(d.left+boardWidth+frame/2), number(middle+4), 'a'+y)
 		d.f(`<text x="%s" y="%s" font-family="%s" font-size="%s">%s</text>`, number(d.left-frame/2), number(middle+4), kanjiFonts,
-			map[bool]string{true: "9", false: "12"}[y > 9], kanjiNumeral(y+1))
+			number(12-3*float64(y/10)), kanjiNumeral(y+1))
 	}
 	d.f(`</g>`)
 }
@@ -275,11 +275,9 @@ func (d *drawing) hand(side rules.Side, x, height float64) {
 
 // turn draws a small piece in the frame on the side of the player to move.
 func (d *drawing) turn(boardWidth, boardHeight float64) {
-	x, y, turn := d.left+boardWidth/2, frame+boardHeight+frame/2, ""
+	x, y, turn := d.left+boardWidth+frame/2, frame+boardHeight+frame/2, ""
 	if d.p.Side() == rules.Gote {
 		x, y, turn = d.left-frame/2, frame/2, " rotate(180)"
-	} else {
-		x = d.left + boardWidth + frame/2
 	}
 	d.f(`<path transform="translate(%s %s)%s" d="%s" fill="%s" stroke="%s" stroke-width="1"/>`,
 		number(x), number(y), turn, outline(12, 14), inkColour, woodPiece)

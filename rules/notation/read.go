@@ -30,8 +30,8 @@ func Detect(data []byte) string {
 		case strings.HasPrefix(line, "position "), strings.HasPrefix(line, "sfen "), strings.HasPrefix(line, "startpos"):
 			return FormatUSI
 		case strings.HasPrefix(line, "'"), strings.HasPrefix(line, "V") && digit(rune(line[len(line)-1])) >= 0,
-			strings.HasPrefix(line, "N+"), strings.HasPrefix(line, "N-"), strings.HasPrefix(line, "$"), line == "PI", line == "P",
-			isCSAMove(line), strings.HasPrefix(line, "P1"), strings.HasPrefix(line, "PI"):
+			strings.HasPrefix(line, "N+"), strings.HasPrefix(line, "N-"), strings.HasPrefix(line, "$"),
+			len(line) > 1 && line[0] == 'P' && strings.ContainsAny(line[1:2], "I123456789+-"), isCSAMove(line):
 			return FormatCSA
 		case strings.HasPrefix(line, "1.") && !strings.ContainsAny(line, "▲△☗☖一二三四五六七八九"):
 			return FormatList
