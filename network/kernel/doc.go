@@ -7,6 +7,11 @@
 // one it was given, and there is no global switch. All sets compute the same sums in the same order; they differ in
 // the last bits, because assembly fuses multiplications with additions.
 //
+// Before a set of assembly is offered it passes a self-check against the plain twins, a few hundredths of a second at
+// the first use: a machine that runs it wrongly falls back to the next set. The tests run on every set that the machine
+// has; the AVX-512 set comes from the same generator as the AVX2 set, with longer vectors, and the same tests cover it
+// on machines, or under emulators (Bochs with the model corei7_skylake_x), that have AVX-512 F, BW, DQ and VL.
+//
 // # Memory
 //
 // Activations are padded NHWC: [image][H+2][W+2][C] with a zero border, C a multiple of 16 ([Lane]); callers that
@@ -24,11 +29,12 @@
 //	set.Pack(c, w)                                                 // w [cout][cin][3][3]; again after each change
 //	set.Conv(c, kernel.ConvArgs{Dst: y, Src: x, N: n, Bias: b, Residual: h, ReLU: true}, scratch)
 //
-// A 3x3 convolution runs by Winograd's algorithm with the tile that suits the board: F(5x5) on 5x5, F(4x4) on 7x7 and
-// 12x12, and so on for any board: every patch of inputs is transformed into n*n points, each point is a matrix
-// product over the channels, and the results are transformed back, with bias, residual, ReLU and mask fused into the
-// last step. The answer for an image has the same bits whatever the batch and its place in it. A bias may differ
-// from image to image (BiasStride), as a global-pooling path wants it.
+// A 3x3 convolution runs by Winograd's algorithm with the tile that suits the board: F(5x5) on 5x5 and 9x9, F(4x4) on
+// 7x7, F(6x6) on 12x12, and whatever multiplies least on other boards. Every patch of inputs is transformed into n*n
+// points, each point is a matrix product over the channels, and the results are transformed back, with bias, residual,
+// ReLU and mask fused into the last step. The answer for an image has the same bits whatever the batch and its place in
+// it. A bias may differ from image to image (BiasStride), as a global-pooling path wants it. [ConvError] and its like
+// bound the errors; they grow with the tile, which is why there is no larger one.
 //
 // Images go through the scratch memory in blocks of [Conv3x3.Block]; a forward pass stays in the second-level cache
 // when it takes a block, or a few, through all its layers before it starts the next.
@@ -46,8 +52,8 @@
 // The last call computes the gradient of x, adds what else flows into x and, when x itself came from a ReLU, masks
 // with it, so that ReLUGrad is needed only where no convolution follows. Everything works on a range of images: cut
 // the batch into a fixed number of slices, give each its own gradients, and add them with [Set.SumSlices]; then the
-// result does not depend on the number of threads. Large slices are cheaper: WeightGrad has a fixed cost of about
-// the work of twenty images of 5x5.
+// result does not depend on the number of threads. Large slices are cheaper: with 64 channels WeightGrad has a fixed
+// cost of about the work of fifteen images of 5x5.
 //
 // # The rest
 //

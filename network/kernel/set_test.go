@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -30,10 +31,21 @@ func TestEverySetIsFoundByItsName(t *testing.T) {
 	}
 }
 
-func TestSelfCheckFindsBrokenKernels(t *testing.T) {
+func TestTheSelfCheckSeesOneWrongNumber(t *testing.T) {
+	x := ramp(100)
 	for _, s := range supported() {
 		if !s.works() {
 			t.Errorf("%s fails its self-check", s.name)
+		}
+	}
+	if !close32(x, slices.Clone(x), 1e-4) {
+		t.Error("equal numbers are not close")
+	}
+	for _, wrong := range []float32{x[40] + 0.01, float32(math.NaN()), float32(math.Inf(1))} {
+		y := slices.Clone(x)
+		y[40] = wrong
+		if close32(y, x, 1e-4) {
+			t.Errorf("%v passes for %v", wrong, x[40])
 		}
 	}
 }
