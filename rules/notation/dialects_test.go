@@ -74,7 +74,7 @@ func TestOtherDialectsOfKIFAreRead(t *testing.T) {
 		{"▲７六歩△３四歩▲２二角成△同　銀\n▲５五角\nまで5手で先手の勝ち\n", "position startpos moves 7g7f 3c3d 8h2b+ 3a2b B*5e"},
 		{"手合割：二枚落ち\n下手：a\n上手：b\n   1 ６二銀(71)\n   2 ７六歩(77)\n",
 			"position sfen lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1 moves 7a6b 7g7f"},
-		{"後手の持駒：飛　角二　金四　銀四　桂四　香四　歩十七　\n" + // a mate problem
+		{"後手の持駒：飛　角二　金四　銀四　桂四　香四　歩十七　\n" + // a board that no game has: sente has no king
 			"  ９ ８ ７ ６ ５ ４ ３ ２ １\n+---------------------------+\n" +
 			"| ・ ・ ・ ・v玉 ・ ・ ・ ・|一\n| ・ ・ ・ ・ ・ ・ ・ ・ ・|二\n| ・ ・ ・ ・ 歩 ・ ・ ・ ・|三\n" +
 			strings.Repeat("| ・ ・ ・ ・ ・ ・ ・ ・ ・|四\n", 6) + "+---------------------------+\n" +
@@ -140,8 +140,8 @@ func TestCSAOfOtherProgramsIsRead(t *testing.T) {
 		{"'comment\nV2.2\nN+NAKAHARA\nN-YONENAGA\n$EVENT:13th\n$SITE:KANSHIRO\n$START_TIME:2003/05/03 10:30:00\nPI\n+\n+2726FU\nT12\n-3334FU,T6\n%CHUDAN\n",
 			"position startpos moves 2g2f 3c3d"},
 		{"V2\nPI82HI22KA\n-\n-5142OU\n", "position sfen lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1 moves 5a4b"},
-		{"P-11OU\nP+33UM\nP+00KI\nP-00AL\n+\n+0022KI\n%TSUMI\n/\nPI\n+\n",
-			"position sfen 8k/9/6+B2/9/9/9/9/9/9 b G2rb3g4s4n4l18p 1 moves G*2b"},
+		{"P-11OU\nP+59OU23UM\nP+00KI\nP-00AL\n+\n+0022KI\n%TSUMI\n/\nPI\n+\n",
+			"position sfen 8k/9/7+B1/9/9/9/9/9/4K4 b G2rb3g4s4n4l18p 1 moves G*2b"},
 		{"P1 *  *  *  *  *  *  *  * -OU\nP2 *  *  *  *  *  *  *  *  * \nP3 *  *  *  *  * +OU *  * +FU\n" +
 			"P4 *  *  *  *  *  *  *  *  * \nP5 *  *  *  *  *  *  *  *  * \nP6 *  *  *  *  *  *  *  *  * \n" +
 			"P7 * * * * * * * * *\nP8 *  *  *  *  *  *  *  *  * \nP9 *  *  *  *  *  *  *  *  * \nP+00KI00KI\n+\n+0012KI\n",
