@@ -81,7 +81,7 @@ func (r *csaReader) remarkOrComment(s string) {
 			}
 		}
 	} else if rest, ok := strings.CutPrefix(s, "*"); ok {
-		r.g.addComment(len(r.g.Moves), oneLine(rest))
+		r.note(rest)
 	}
 }
 

@@ -116,17 +116,6 @@ func (g *Game) eval(ply int) (int, bool) {
 	return Centipawns(g.Evals[ply]), true
 }
 
-// addComment adds a line to the comment after ply moves.
-func (g *Game) addComment(ply int, line string) {
-	for len(g.Comments) <= ply {
-		g.Comments = append(g.Comments, "")
-	}
-	if g.Comments[ply] != "" {
-		line = g.Comments[ply] + "\n" + line
-	}
-	g.Comments[ply] = line
-}
-
 // addEval sets the evaluation after ply moves.
 func (g *Game) addEval(ply, centipawns int) {
 	for len(g.Evals) <= ply {

@@ -60,3 +60,14 @@ func mustPosition(t testing.TB, g *Game, ply int) *rules.Position {
 	}
 	return p
 }
+
+// addComment adds a line to the comment after ply moves.
+func (g *Game) addComment(ply int, line string) {
+	for len(g.Comments) <= ply {
+		g.Comments = append(g.Comments, "")
+	}
+	if g.Comments[ply] != "" {
+		line = g.Comments[ply] + "\n" + line
+	}
+	g.Comments[ply] = line
+}

@@ -32,6 +32,7 @@ type kifReader struct {
 	g      *Game
 	p      *rules.Position // nil in the header
 	remark map[string]string
+	notes  [][]string // lines of comments by ply
 
 	title     string
 	titleLine int
@@ -165,7 +166,16 @@ func (r *kifReader) comment(s string) {
 			return
 		}
 	}
-	r.g.addComment(ply, oneLine(s))
+	r.note(s)
+}
+
+// note adds a line to the comment on the current position.
+func (r *kifReader) note(line string) {
+	for len(r.notes) <= len(r.g.Moves) {
+		r.notes = append(r.notes, nil)
+	}
+	last := len(r.notes) - 1
+	r.notes[last] = append(r.notes[last], oneLine(line))
 }
 
 func (r *kifReader) moveLine(line string) error {
@@ -367,6 +377,9 @@ func (r *kifReader) summary(line string) error {
 }
 
 func (r *kifReader) finish() error {
+	for _, lines := range r.notes {
+		r.g.Comments = append(r.g.Comments, strings.Join(lines, "\n"))
+	}
 	if r.p == nil {
 		if r.title == "" && r.board == nil && r.v == nil && r.remark["variant"] == "" {
 			return errors.New("there is neither a move nor a start position")
