@@ -107,6 +107,9 @@ func (p *Position) countOccurrence() {
 		*slot++
 	}
 	p.st.occurrences = n
+	if limit := p.v.rule.repetition.limit(); limit > 0 && int(n) == limit-1 {
+		p.st.barred ^= mix(key)
+	}
 }
 
 // Undo takes back the last Do.

@@ -45,6 +45,7 @@ type state struct {
 	occurrences uint16
 	checkRun    [2]uint16
 	attackRun   [2]uint16
+	barred      uint64 // over the keys of the positions that may not be made again, where the rules say so
 	ban         Square
 }
 
@@ -118,8 +119,9 @@ func (p *Position) Occurrences() int { return int(p.st.occurrences) }
 // CheckRun returns how many of side's last moves in a row all gave check.
 func (p *Position) CheckRun(side Side) int { return int(p.st.checkRun[side]) }
 
-// CacheKey identifies everything that the future of the game can depend on: Key, occurrences, first player, the runs of
-// checks and, where there is a ply limit, the plies played. Caches and transposition tables must use it.
+// CacheKey identifies what the value and the legal moves depend on: Key, occurrences, first player, the runs of checks, the
+// positions that may not be made again and, where there is a ply limit, the plies played. Caches and transposition tables
+// must use it.
 func (p *Position) CacheKey() uint64 {
 	s := &p.st
 	x := uint64(s.occurrences) | uint64(p.first)<<8 | uint64(s.checkRun[0])<<16 | uint64(s.checkRun[1])<<32
@@ -130,7 +132,7 @@ func (p *Position) CacheKey() uint64 {
 	if p.v.rule.maxPlies > 0 {
 		y |= uint64(len(p.hist)) << 32
 	}
-	return mix(mix(s.key+x) + y)
+	return mix(mix(s.key+x)+y) ^ s.barred
 }
 
 // mix is the finaliser of splitmix64.

@@ -255,6 +255,52 @@ func TestChuResults(t *testing.T) {
 	})
 }
 
+func TestRepetitionIsIllegalUnderNoRepeat(t *testing.T) {
+	p := play(t, load(t, "chushogi", "preset=western"), "kg10/12/12/12/12/12/12/12/12/12/12/10GK b - 1", "2l2k 11a11b 2k2l")
+	wantLegal(t, p, "11b11a", false)
+	wantLegal(t, p, "11b11c", true)
+}
+
+func TestWhoAttacksWithEveryMoveLosesUnderFourfoldAttack(t *testing.T) {
+	const sfen = "1k10/12/12/12/12/12/R11/4r7/12/12/12/11K b - 1"
+	const chase = "12g12h 8h8g 12h12g 8g8h "
+	const quiet = "12g11g 8h7h 11g12g 7h8h "
+	for _, c := range []struct{ preset, moves, want string }{
+		{"lishogi", chase, "gote by repetition"},
+		{"lishogi", quiet, "draw by repetition"},
+		{"japanese", chase, "draw by repetition"},
+	} {
+		wantOutcome(t, play(t, load(t, "chushogi", "preset="+c.preset), sfen, strings.Repeat(c.moves, 3)), c.want)
+	}
+}
+
+func TestThe27PointDeclaration(t *testing.T) {
+	v := load(t, "shogi", "nyugyoku=27")
+	const in = "4K4/+P+P+P+P+P+P+P+P+P/4G4/9/9/4k4/9/9/9 b 2R2BG 1" // 10 pieces, 10 + 21 points
+	wantDeclared(t, parse(t, v, in), "sente by declaration")
+	wantOutcome(t, parse(t, v, in), "sente by declaration")
+	wantDeclared(t, parse(t, v, strings.Replace(in, "2R2BG", "RBG", 1)), "gote by declaration")
+	wantOutcome(t, parse(t, v, strings.Replace(in, "2R2BG", "RBG", 1)), "ongoing")
+	wantDeclared(t, parse(t, load(t, "shogi", "nyugyoku=off"), in), "not allowed")
+	wantOutcome(t, parse(t, load(t, "shogi", "nyugyoku_auto=win_or_draw"), declare24), "draw by declaration")
+	wantOutcome(t, parse(t, load(t, "shogi"), declare24), "ongoing")
+}
+
+func TestTheCacheKeyKnowsWhatTheKeyDoesNot(t *testing.T) {
+	v := load(t, "torishogi", "max_plies=0")
+	const shuffle = "5g5f 3a3b 5f5g 3b3a "
+	a, b := play(t, v, toriStart, shuffle+"5g5f 3a3b 5f5g"), play(t, v, toriStart, "5g5f 3a3b 5f5g")
+	if a.Key() != b.Key() || a.CacheKey() == b.CacheKey() || len(a.AppendMoves(nil)) == len(b.AppendMoves(nil)) {
+		t.Error("a position in which a move is barred has the cache key of one in which it is not")
+	}
+	mini := load(t, "minishogi", "max_plies=0")
+	c := play(t, mini, miniStart, "5d5c")
+	d := parse(t, mini, c.SFEN())
+	if c.Key() != d.Key() || c.CacheKey() == d.CacheKey() {
+		t.Error("the first player is not in the cache key")
+	}
+}
+
 func TestEveryReasonHasItsName(t *testing.T) {
 	var names []string
 	for r := rules.None; r <= rules.IllegalMove; r++ {
