@@ -2,8 +2,13 @@ package rules
 
 // Do plays m, which must be legal.
 func (p *Position) Do(m Move) {
-	p.hist = append(p.hist, undo{state: p.st, move: m})
+	if n := len(p.hist); n < cap(p.hist) {
+		p.hist = p.hist[:n+1]
+	} else {
+		p.hist = append(p.hist, undo{})
+	}
 	u := &p.hist[len(p.hist)-1]
+	u.state, u.move, u.captured, u.mid = p.st, m, NoPiece, NoPiece
 	p.keys = append(p.keys, p.st.key)
 	v := p.v
 	s := p.side

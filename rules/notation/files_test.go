@@ -183,6 +183,16 @@ func TestGamesReadBackFromUSIAndMoveLists(t *testing.T) {
 	}
 }
 
+func TestUSILinesMayHaveAResult(t *testing.T) {
+	g, err := Read([]byte("position startpos moves 7g7f\tsente\tresignation\n"), nil)
+	if err != nil || g.Outcome != (rules.Outcome{Result: rules.SenteWins, Reason: rules.Resignation}) {
+		t.Errorf("%v, %v", g, err)
+	}
+	if _, err := Read([]byte("position startpos moves 7g7f\tnobody\tresignation\n"), nil); err == nil {
+		t.Error("an unknown result is read")
+	}
+}
+
 func TestMoveListsAreNumberedByPairs(t *testing.T) {
 	v := loadGame(t, "torishogi")
 	g, err := ReadMoveList(v, "", "1. Swx3c SWx5e 2. Fax5e Fax3c 3. Cr-5f Q-1b")

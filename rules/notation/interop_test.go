@@ -170,6 +170,26 @@ func TestLishogiReadsOurKIFAndWritesMovesAsWeDo(t *testing.T) {
 	}
 }
 
+func TestMarksOfAmbiguityAreThoseOfLishogi(t *testing.T) {
+	var games []*Game
+	for _, c := range []struct{ game, sfen string }{
+		{"shogi", "4k4/9/9/3+P+P+P3/3+P1+P3/3+P+P+P3/9/9/4K4 b - 1"},
+		{"shogi", "4k4/9/9/3G1G3/3S1S3/3S1S3/3N1N3/9/4K4 b 2G 1"},
+		{"shogi", "4k4/9/3ggg3/3+p1+p3/3+p1+p3/3+p+p+p3/9/9/4K4 w gs 1"},
+		{"shogi", "4k4/9/+R8/9/9/8+R/9/9/+B3K3+B b - 1"},
+		{"chushogi", "k11/12/12/2+R3+R5/12/12/2D6D2/12/12/6+R5/3Q2Q5/11K b - 1"},
+		{"chushogi", "k11/12/12/3+D1+D6/4p7/3+D1+D6/12/12/12/12/12/11K b - 1"},
+	} {
+		p := position(t, loadGame(t, c.game), c.sfen)
+		for _, m := range p.AppendMoves(nil) {
+			games = append(games, &Game{Variant: p.Variant(), Start: c.sfen, Moves: []rules.Move{m}})
+		}
+	}
+	for i, a := range ask(t, games) {
+		compareTexts(t, mustPosition(t, games[i], 0), games[i].Moves[0], &a, 0)
+	}
+}
+
 // compareTexts compares our move texts with lishogi's, names of pieces and known differences of style aside.
 func compareTexts(t *testing.T, p *rules.Position, m rules.Move, a *answer, j int) {
 	t.Helper()

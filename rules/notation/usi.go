@@ -34,7 +34,8 @@ func (g *Game) USI() (string, error) {
 	return b.String(), nil
 }
 
-// ReadUSI reads a game from a USI command; the word "position" may be missing. With v nil the game is told from the size of
+// ReadUSI reads a game from a USI command; the word "position" may be missing. The result and
+// its reason may follow after tabs, as kirin export writes them. With v nil the game is told from the size of
 // the board, and startpos is shogi's; its rules are the default ones.
 func ReadUSI(line string, v *rules.Variant) (*Game, error) {
 	return readUSI(strings.TrimSpace(line), v, 1)
@@ -42,6 +43,7 @@ func ReadUSI(line string, v *rules.Variant) (*Game, error) {
 
 func readUSI(line string, v *rules.Variant, number int) (*Game, error) {
 	fail := func(err error) (*Game, error) { return nil, &FileError{"USI", number, err} }
+	line, ending, _ := strings.Cut(line, "\t")
 	f := strings.Fields(line)
 	if len(f) > 0 && f[0] == "position" {
 		f = f[1:]
@@ -81,6 +83,14 @@ func readUSI(line string, v *rules.Variant, number int) (*Game, error) {
 		p.Do(m)
 	}
 	g.Outcome = finalOutcome(p)
+	if result, reason, ok := strings.Cut(strings.TrimSpace(ending), "\t"); ok {
+		if g.Outcome.Result, err = rules.ParseResult(result); err != nil {
+			return fail(err)
+		}
+		if g.Outcome.Reason, err = rules.ParseReason(reason); err != nil {
+			return fail(err)
+		}
+	}
 	return g, nil
 }
 
