@@ -37,7 +37,8 @@ type Row struct {
 // CheckFile compares a file with variant v. It reads three kinds, which it tells apart by their content; a file whose name
 // ends in .gz is unpacked.
 //
-// A table of perft counts (columns sfen, depth, nodes, tab-separated with a header). Lists of legal moves, a JSON object a
+// A table of perft counts (columns sfen, depth, nodes, tab-separated with a header; where a fourth column speaks of "distinct
+// USI strings", every writing of a move counts). Lists of legal moves, a JSON object a
 // line: sfen, moves in USI, and distinct_results where several writings mean the same move; every listed move must be legal
 // and their set must be all moves. Games, a JSON object a line: sfen_start, moves, result (sente, gote, draw or *), reason;
 // every move must be legal, the game must go on until the last and then have that result.
@@ -136,7 +137,11 @@ func checkPerft(line []byte, v *rules.Variant, rep *Report) (string, error) {
 	if err != nil {
 		return err.Error(), nil
 	}
-	got := Perft(p, int(depth))
+	perft := Perft
+	if len(f) > 3 && strings.Contains(f[3], "distinct USI strings") {
+		perft = PerftWritings
+	}
+	got := perft(p, int(depth))
 	rep.Nodes += got
 	if got != want {
 		return fmt.Sprintf("%s depth %d: %d instead of %d", f[0], depth, got, want), nil

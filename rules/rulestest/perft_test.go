@@ -31,3 +31,9 @@ func TestPerftOfTheStartPositions(t *testing.T) {
 		}
 	}
 }
+
+func TestPerftOfEveryWritingCountsAsOtherProgramsDo(t *testing.T) {
+	if got := PerftWritings(load(t, "chushogi", "preset=lishogi").Start(), 3); got != 52599 {
+		t.Errorf("depth 3: %d, want 52599", got)
+	}
+}
