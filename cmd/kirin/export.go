@@ -26,7 +26,7 @@ type exportFlags struct {
 // netFormats and gameFormats say what export can write.
 var (
 	netFormats  = []string{"onnx", "safetensors"}
-	gameFormats = []string{"usi", "parquet"}
+	gameFormats = []string{"usi", "kif", "csa", "parquet"}
 )
 
 func newExport() *cobra.Command {
@@ -40,6 +40,8 @@ func newExport() *cobra.Command {
   safetensors   the weights with their metadata
 or the games of a run as
   usi           one game a line: position sfen ... moves ...
+  kif           a folder with a KIF file a game, with evaluations as comments
+  csa           all games in one CSA file, divided by lines / (shogi only)
   parquet       all shards in one file, for DuckDB, pandas and others`,
 		Example: `  kirin export --net runs/minishogi@latest --format onnx --out minishogi.onnx
   kirin export --games runs/minishogi --format parquet --out games.parquet`,
@@ -52,7 +54,7 @@ or the games of a run as
 	fl.StringVar(&f.net, "net", "", "net to export: FILE, RUN@latest, RUN@first, RUN@STEP")
 	fl.StringVar(&f.games, "games", "", "run whose games to export")
 	fl.StringVar(&f.format, "format", "", "nets: "+strings.Join(netFormats, ", ")+"; games: "+strings.Join(gameFormats, ", "))
-	fl.StringVar(&f.out, "out", "", "file to write (usi: - for standard output)")
+	fl.StringVar(&f.out, "out", "", "file to write (usi, csa: - for standard output)")
 	cmd.MarkFlagRequired("format")
 	cmd.MarkFlagRequired("out")
 	return cmd
@@ -142,15 +144,22 @@ func (f *exportFlags) exportGames(stdout, stderr io.Writer) error {
 		}
 		return err
 	}
+	if f.format == "kif" {
+		return f.exportKIF(r, store, stderr)
+	}
+	write := writeUSI
+	if f.format == "csa" {
+		write = writeCSA
+	}
 	if f.out == "-" {
-		_, err := writeUSI(stdout, r.variant, store)
+		_, err := write(stdout, r.variant, store)
 		return err
 	}
 	file, err := whole.Create(f.out)
 	if err != nil {
 		return err
 	}
-	n, err := writeUSI(file, r.variant, store)
+	n, err := write(file, r.variant, store)
 	if err != nil {
 		return errors.Join(err, file.Abort())
 	}
