@@ -7,12 +7,14 @@ import (
 	"kirin/rules"
 )
 
-// everyGame calls f with each game in its default options, and chu shogi by lishogi's.
+// everyGame calls f with each game in its default options, and chu shogi in its presets.
 func everyGame(t *testing.T, f func(t *testing.T, v *rules.Variant)) {
 	for _, name := range rules.Names() {
 		t.Run(name, func(t *testing.T) { f(t, load(t, name)) })
 	}
-	t.Run("chushogi lishogi", func(t *testing.T) { f(t, load(t, "chushogi", "preset=lishogi")) })
+	for _, preset := range load(t, "chushogi").Presets() {
+		t.Run("chushogi "+preset, func(t *testing.T) { f(t, load(t, "chushogi", "preset="+preset)) })
+	}
 }
 
 func TestPlayingDoesNotAllocate(t *testing.T) {

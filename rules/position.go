@@ -30,6 +30,8 @@ type Position struct {
 	st   state
 	hist []undo
 	keys []uint64 // of every earlier position
+	// scratch is the move buffer of Outcome, empty between calls.
+	scratch []Move
 	// seen counts the positions of this game, the current one included, by the low bits of their keys; repeats counts those
 	// that were not the first occurrence.
 	seen    [seenSlots]uint8
@@ -145,17 +147,16 @@ func mix(z uint64) uint64 {
 
 // CopyFrom makes p a copy of q with its history. It allocates only while p's history is shorter than q's.
 func (p *Position) CopyFrom(q *Position) {
-	hist, keys := p.hist, p.keys
+	hist, keys, scratch := p.hist, p.keys, p.scratch
 	*p = *q
+	p.scratch = scratch
 	p.hist = append(hist[:0], q.hist...)
 	p.keys = append(keys[:0], q.keys...)
 }
 
 // Clone returns a copy with its history.
 func (p *Position) Clone() *Position {
-	c := &Position{}
-	c.hist = make([]undo, 0, max(len(p.hist), historyHint))
-	c.keys = make([]uint64, 0, max(len(p.keys), historyHint))
+	c := newPosition(p.v)
 	c.CopyFrom(p)
 	return c
 }
@@ -163,8 +164,12 @@ func (p *Position) Clone() *Position {
 // historyHint is the number of plies that a new position has room for.
 const historyHint = 256
 
+// scratchHint is the number of moves that Outcome has room for at first.
+const scratchHint = 256
+
 func newPosition(v *Variant) *Position {
-	return &Position{v: v, hist: make([]undo, 0, historyHint), keys: make([]uint64, 0, historyHint), st: state{ban: NoSquare}}
+	return &Position{v: v, st: state{ban: NoSquare}, hist: make([]undo, 0, historyHint), keys: make([]uint64, 0, historyHint),
+		scratch: make([]Move, 0, scratchHint)}
 }
 
 // put places pc on the empty square sq.

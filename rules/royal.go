@@ -7,8 +7,9 @@ func (p *Position) isMated() bool {
 	if p.royals[s].empty() || !p.royals[s].atMostOne() {
 		return false
 	}
-	var buf [640]Move
-	for _, m := range p.AppendBoardMoves(buf[:0]) {
+	p.scratch = p.AppendBoardMoves(p.scratch)
+	defer p.clearScratch()
+	for _, m := range p.scratch {
 		p.Do(m)
 		safe := p.royals[s.Other()].empty() || !p.royals[s].atMostOne() ||
 			!p.attacked(p.royals[s].first(), s.Other(), p.occ[s.Other()], p.occ[0].or(p.occ[1]))
@@ -119,11 +120,14 @@ func (p *Position) canTake(q Square) bool {
 	if p.occ[p.side].has(q) {
 		return false
 	}
-	var buf [640]Move
-	for _, m := range p.AppendBoardMoves(buf[:0]) {
+	p.scratch = p.AppendBoardMoves(p.scratch)
+	defer p.clearScratch()
+	for _, m := range p.scratch {
 		if m.To() == q || m.Via() == q {
 			return true
 		}
 	}
 	return false
 }
+
+func (p *Position) clearScratch() { p.scratch = p.scratch[:0] }
