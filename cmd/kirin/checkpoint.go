@@ -65,7 +65,7 @@ func (r *runDir) saveCheckpoint(t *train.Trainer, s loopState) error {
 		return err
 	}
 	for _, old := range all[:max(len(all)-r.cfg.Loop.KeepCheckpoints, 0)] {
-		err = errors.Join(err, os.RemoveAll(r.checkpointDir(old)))
+		err = errors.Join(err, whole.RemoveDir(r.checkpointDir(old)))
 	}
 	return err
 }

@@ -109,7 +109,7 @@ func newLearner(r *runDir, store *dataset.Store, set *kernel.Set, m *metrics.Met
 		if err := l.save(true); err != nil {
 			return nil, err
 		}
-	} else if err := l.republish(); err != nil {
+	} else if err := errors.Join(l.republish(), l.writeProgress()); err != nil {
 		return nil, err
 	}
 	l.balance = newBalance(r.cfg.Loop.SamplesPerPosition, slack(r.cfg))
@@ -336,6 +336,11 @@ func (l *learner) save(publish bool) error {
 			return err
 		}
 	}
+	return l.writeProgress()
+}
+
+// writeProgress tells players in other processes how far the trainer is.
+func (l *learner) writeProgress() error {
 	return l.run.writeProgress(progressRecord{Step: l.state.Step, Samples: l.state.Samples, Played: l.state.Played})
 }
 

@@ -183,6 +183,12 @@ func (r *runDir) lock() (func(), error) {
 		l.Unlock()
 		return nil, err
 	}
+	for _, dir := range []string{"train", "weights", ""} { // what a killed trainer left unfinished
+		if err := whole.Sweep(r.path(dir)); err != nil {
+			l.Unlock()
+			return nil, err
+		}
+	}
 	return func() {
 		os.Remove(r.path("trainer.pid"))
 		l.Unlock()

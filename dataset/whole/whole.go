@@ -83,9 +83,7 @@ func WriteDir(path string, fill func(dir string) error) error {
 		err = SyncDir(tmp)
 	}
 	if err == nil {
-		if _, statErr := os.Lstat(path); statErr == nil {
-			err = os.RemoveAll(path)
-		}
+		err = RemoveDir(path)
 	}
 	if err == nil {
 		err = os.Rename(tmp, path)
@@ -94,6 +92,24 @@ func WriteDir(path string, fill func(dir string) error) error {
 		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.RemoveAll(tmp))
 	}
 	return SyncDir(filepath.Dir(path))
+}
+
+// RemoveDir removes a folder with all it holds. It disappears whole: should the
+// program die on the way, a temporary name is left for Sweep. A folder that does
+// not exist is no error.
+func RemoveDir(path string) error {
+	tmp, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	gone := filepath.Join(tmp, "gone")
+	if err := os.Rename(path, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(fmt.Errorf("remove %s: %w", path, err), os.Remove(tmp))
+	}
+	if err := os.RemoveAll(tmp); err != nil {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	return nil
 }
 
 // SyncDir makes the renames in a folder durable. Windows offers no such call on

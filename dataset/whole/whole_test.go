@@ -105,3 +105,19 @@ func TestSweepRemovesOnlyTemporaries(t *testing.T) {
 		t.Errorf("a missing folder: %v", err)
 	}
 }
+
+func TestRemoveDirTakesEverythingAndMindsNoMissingFolder(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "step")
+	if err := os.MkdirAll(filepath.Join(path, "deep"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := RemoveDir(path); err != nil {
+			t.Fatal(err)
+		}
+		if n := names(t, dir); len(n) != 0 {
+			t.Errorf("left: %q", n)
+		}
+	}
+}
