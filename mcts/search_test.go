@@ -336,3 +336,14 @@ func TestSearchDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+func TestTheFastExponentialIsCloseToTheExactOne(t *testing.T) {
+	for x := 0.0; x > -87; x -= 0.00137 {
+		if got, want := expNegative(x), math.Exp(x); math.Abs(got-want) > 1e-8*want {
+			t.Fatalf("exp(%v) is %v, not %v", x, want, got)
+		}
+	}
+	if expNegative(0) != 1 || expNegative(-1e30) != 0 {
+		t.Error("the ends are wrong")
+	}
+}
