@@ -36,7 +36,11 @@ func (p *Position) generateLions(dst []Move, count bool) ([]Move, int) {
 	for x := own.andNot(p.lions[s]); !x.empty(); x = x.rest() {
 		from := x.first()
 		pc := p.board[from]
-		to := t.reach(pc, from, occ).and(mask)
+		to := t.step[pc][from]
+		if t.slides[pc] != 0 {
+			to = t.reach(pc, from, occ)
+		}
+		to = to.and(mask)
 		if p.st.ban != NoSquare {
 			for y := to.and(p.lions[s.Other()]); !y.empty(); y = y.rest() {
 				if q := y.first(); p.lionBarred(from, q, NoSquare) {

@@ -127,3 +127,13 @@ func BenchmarkGivesCheck(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkLoad(b *testing.B) {
+	for _, g := range benchGames {
+		b.Run(g.name, func(b *testing.B) {
+			for b.Loop() {
+				load(b, g.name)
+			}
+		})
+	}
+}
