@@ -166,7 +166,7 @@ func (t *Tree) Resume(g Game, sims int, rng *rand.Rand) {
 }
 
 // Next walks to the next leaf that needs an answer and leaves g there. moves are
-// the leaf's legal moves; they stay valid until the next Reset, Advance or Next.
+// the leaf's legal moves; they stay valid until the next Reset or Advance.
 //
 // It returns false when the search has finished: the budget is spent, the root
 // is proven or the memory is used up. It also returns false when the answer to a
