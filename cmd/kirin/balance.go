@@ -66,13 +66,6 @@ func (b *balance) addSamples(n int) {
 	b.signal()
 }
 
-// ahead is how many positions the players are ahead of the trainer.
-func (b *balance) ahead() float64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return float64(b.played) - float64(b.samples)/b.ratio
-}
-
 // holdPlayers blocks while the players are too far ahead. waiting and working
 // are called when a wait begins and ends.
 func (b *balance) holdPlayers(ctx context.Context, waiting, working func()) error {

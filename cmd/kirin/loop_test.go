@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -385,5 +386,70 @@ func TestNetsAndGamesAreExported(t *testing.T) {
 	mustRun(t, tiny(other, "--from", dir+"@latest", "--steps", "1")...)
 	if status, _, errs := kirin(t, "match", "--variant", "shogi", "--a", "net:"+dir, "--b", "random"); status == 0 || !strings.Contains(errs, "play minishogi, not shogi") {
 		t.Errorf("a net of another game: exit status %d\n%s", status, errs)
+	}
+}
+
+func TestTheNetPlaysAsAnEngineWithAndWithoutTheSubcommand(t *testing.T) {
+	dir := trained(t)
+	for _, c := range []struct {
+		args []string
+		in   string
+		want string
+	}{
+		{[]string{"engine", "--net", dir, "--set", "max_plies=40"}, "usi\nisready\nposition startpos\ngo nodes 10\n", "bestmove "},
+		{[]string{"engine", "--net", dir}, "usi\nquit\n", "usiok"},
+		{nil, "usi\nquit\n", "usiok"},
+		{[]string{"engine", "--net", dir}, "xboard\nprotover 2\nquit\n", "feature"},
+	} {
+		c2, _ := program(t, c.args...)
+		in, err := c2.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out lockedBuffer
+		c2.Stdout = &out
+		if err := c2.Start(); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(in, c.in)
+		for i := 0; i < 200 && !strings.Contains(out.String(), c.want); i++ {
+			time.Sleep(50 * time.Millisecond)
+		}
+		in.Close()
+		if err := c2.Wait(); err != nil || !strings.Contains(out.String(), c.want) {
+			t.Errorf("kirin %v: %v\n%s", c.args, err, out.String())
+		}
+	}
+}
+
+// lockedBuffer is a buffer that may be read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func TestMatesAreFoundAndFilesOfThemChecked(t *testing.T) {
+	if out := mustRun(t, "mate", "--sfen", "4k/5/4G/5/K4 b G 1"); !strings.Contains(out, "mate in 1: [G*") {
+		t.Errorf("got %q", out)
+	}
+	file := filepath.Join(t.TempDir(), "m.tsv")
+	text := "sfen\tkind\tplies\tfirst_moves\n4k/5/4G/5/K4 b G 1\ttsume\t1\tG*1b G*2b G*3a G*3b\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := mustRun(t, "mate", "--check", file); !strings.Contains(out, "1 rows, 1 found, 0 wrong") {
+		t.Errorf("got %q", out)
 	}
 }

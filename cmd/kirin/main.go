@@ -13,7 +13,12 @@ import (
 	"os/signal"
 	"syscall"
 
+	"kirin/configs"
+	"kirin/rules"
+	"kirin/selfplay/engine"
+
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 func main() {
@@ -77,10 +82,22 @@ Start here:
   kirin match --a net:runs/minishogi@latest --b net:runs/minishogi@first`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// GUIs start a program without arguments and speak to it.
+			if f, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+				return cmd.Help()
+			}
+			v, err := rules.Load(configs.Presets()[0])
+			if err != nil {
+				return err
+			}
+			return engine.Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), engineConfig(v, "", engine.DefaultOptions()))
+		},
 	}
 	root.AddCommand(
 		newTrain(), newSelfplay(), newLearn(), newMatch(), newRate(), newWatch(), newExport(),
-		newCheck(), newReplay(), newConfig(), newPerft(), newMoves(), newShow(), newVersion(),
+		newCheck(), newReplay(), newConfig(), newPerft(), newMoves(), newShow(), newVersion(), newEngine(), newMate(),
 	)
 	return root
 }

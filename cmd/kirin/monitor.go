@@ -21,9 +21,8 @@ const recentGames = 200
 // monitor watches a run: it turns what workers and trainer count into metrics,
 // writes the history and keeps the recent games.
 type monitor struct {
-	metrics  *metrics.Metrics
-	recorder *metrics.Recorder
-	crew     *crew
+	metrics *metrics.Metrics
+	crew    *crew
 
 	mu      sync.Mutex
 	games   []*dataset.Game // ring of finished games

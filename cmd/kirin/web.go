@@ -25,7 +25,6 @@ type web struct {
 	monitor  *monitor
 	board    liveBoard
 	ratings  ratingTable
-	wrote    time.Time
 	fault    error // of the last point that could not be written
 }
 
