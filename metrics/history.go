@@ -39,7 +39,7 @@ type History struct {
 
 // logFile is the part of *os.File that a history writes to.
 type logFile interface {
-	io.Writer
+	io.WriterAt
 	Sync() error
 	Truncate(size int64) error
 	Close() error
@@ -58,7 +58,7 @@ const (
 // OpenHistory opens or makes the history of a run that this process goes on
 // with. A last line that a crash cut short is taken off the file.
 func OpenHistory(path string) (*History, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("opening the history: %w", err)
 	}
@@ -223,7 +223,7 @@ func (h *History) Append(p Point) error {
 		return fmt.Errorf("writing a point of the history: %w", err)
 	}
 	line = append(line, '\n')
-	if _, err = h.file.Write(line); err == nil {
+	if _, err = h.file.WriteAt(line, h.size); err == nil {
 		err = h.file.Sync()
 	}
 	if err != nil {

@@ -169,12 +169,12 @@ type fullDisk struct {
 	room int
 }
 
-func (d *fullDisk) Write(b []byte) (int, error) {
+func (d *fullDisk) WriteAt(b []byte, at int64) (int, error) {
 	if len(b) <= d.room {
 		d.room -= len(b)
-		return d.logFile.Write(b)
+		return d.logFile.WriteAt(b, at)
 	}
-	n, _ := d.logFile.Write(b[:d.room])
+	n, _ := d.logFile.WriteAt(b[:d.room], at)
 	d.room = 0
 	return n, syscall.ENOSPC
 }

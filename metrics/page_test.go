@@ -31,19 +31,28 @@ func tool(t *testing.T, names ...string) string {
 	return ""
 }
 
+var browsers = []string{"chromium", "chromium-browser", "google-chrome"}
+
 // chromium opens a page without a screen and returns what it prints.
 func chromium(t *testing.T, args ...string) string {
 	t.Helper()
-	path := tool(t, "chromium", "chromium-browser", "google-chrome")
+	path := tool(t, browsers...)
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	args = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--hide-scrollbars", "--user-data-dir=" + t.TempDir(), "--virtual-time-budget=5000"}, args...)
+		"--disable-component-update", "--disable-sync", "--hide-scrollbars", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(), "--virtual-time-budget=5000"}, args...)
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay = 5 * time.Second
+	var log strings.Builder
+	cmd.Stderr = &log
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("chromium: %v", err)
+	}
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "CONSOLE") {
+			t.Errorf("the page complains: %s", line)
+		}
 	}
 	return string(out)
 }
@@ -80,52 +89,67 @@ func serve(t *testing.T, o Options) (*Server, string) {
 	return s, url
 }
 
-func TestThePageDrawsItsCharts(t *testing.T) {
-	tool(t, "chromium", "chromium-browser", "google-chrome")
-	_, url := livePage(t)
-	dom := chromium(t, "--dump-dom", url+"/?still")
-	drawn := regexp.MustCompile(`<section class="card chart[^>]*data-chart="([^"]+)"[^>]*data-drawn="(\d+)"`).FindAllStringSubmatch(dom, -1)
+// drawn gives the number of curves in each chart of a page.
+func drawn(dom string) map[string]int {
 	charts := map[string]int{}
-	for _, m := range drawn {
+	for _, m := range regexp.MustCompile(`data-chart="([^"]+)"[^>]*data-drawn="(\d+)"`).FindAllStringSubmatch(dom, -1) {
 		charts[m[1]], _ = strconv.Atoi(m[2])
 	}
-	for _, id := range []string{"rating", "policy", "value", "entropy", "gradient", "cpu", "games-rate", "plies-rate", "samples-rate", "reasons", "results", "length", "window", "ratio", "memory"} {
-		if charts[id] == 0 {
-			t.Errorf("chart %s has drawn nothing", id)
+	return charts
+}
+
+func TestThePageDrawsItsCharts(t *testing.T) {
+	tool(t, browsers...)
+	_, url := livePage(t)
+	dom := chromium(t, "--dump-dom", url+"/?still")
+	charts := drawn(dom)
+	for id, least := range map[string]int{
+		"rating": 3, "policy": 2, "value": 2, "plies-left": 1, "entropy": 2, "accuracy": 1, "calibration": 1, "gradient": 1, "activation": 1, "rate": 1,
+		"cpu": 7, "games-rate": 1, "plies-rate": 1, "positions-rate": 1, "samples-rate": 1, "reasons": 6, "results": 3, "fps": 1, "length": 1, "variety": 3,
+		"mate": 1, "window": 2, "ratio": 2, "staleness": 1, "memory": 2, "disk": 4, "dropped": 0, "quarantine": 0, "resign": 0,
+	} {
+		if got, ok := charts[id]; !ok || got < least || least == 0 && got > 0 {
+			t.Errorf("chart %s has %d curves, want %d", id, got, least)
 		}
 	}
-	if !strings.Contains(dom, `class="board"`) || !strings.Contains(dom, "Being played now") {
-		t.Error("the live board is not there")
+	for _, want := range []string{`class="board"`, "Being played now", "step 11500", "62 %, 41 min left", "<b>589</b>"} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("the page does not show %q", want)
+		}
 	}
 	if n := strings.Count(dom, `class="result `); n < 10 {
 		t.Errorf("%d results in the list of games", n)
 	}
-	if t.Failed() {
-		os.WriteFile(filepath.Join(os.TempDir(), "kirin-page.html"), []byte(dom), 0o644)
-	}
+	takePictures(t, url)
 }
 
-func TestPicturesOfThePageCanBeTaken(t *testing.T) {
-	if *screenshots == "" {
-		t.Skip("no -screenshots folder given")
-	}
-	_, live := livePage(t)
+func TestThePageLaysRunsOverEachOther(t *testing.T) {
+	tool(t, browsers...)
 	end := float64(time.Now().Unix())
-	_, several := serve(t, Options{Title: "three runs", Runs: []Run{
-		madeUpRun(t, "base", "minishogi", 2, 3.0, end-9e4, false), madeUpRun(t, "wide-net", "torishogi", 3, 2.2, end-5e4, false), madeUpRun(t, "gumbel-32", "chushogi", 5, 3.4, end-2e4, false)}})
-	_, shogi := serve(t, Options{Title: "shogi", Runs: []Run{madeUpRun(t, "shogi", "shogi", 4, 20, end-4e3, false)}})
-	for _, shot := range []struct{ name, url, size, extra string }{
-		{"live-light", live, "1440,2300", ""},
-		{"live-dark", live, "1440,2300", "--blink-settings=preferredColorScheme=0"},
-		{"live-phone", live, "500,7000", ""},
-		{"several-light", several, "1440,2000", ""},
-		{"several-phone", several, "500,5000", "--blink-settings=preferredColorScheme=0"},
-		{"shogi-light", shogi, "1680,1600", ""},
-	} {
-		args := []string{"--screenshot=" + filepath.Join(*screenshots, shot.name+".png"), "--window-size=" + shot.size}
-		if shot.extra != "" {
-			args = append(args, shot.extra)
+	_, url := serve(t, Options{Title: "three runs", Runs: []Run{
+		madeUpRun(t, "base", "torishogi", 3, 2.2, end-5e4, false), madeUpRun(t, "<b>wide</b> & deep", "minishogi", 2, 3.0, end-9e4, false), madeUpRun(t, "gumbel-32", "chushogi", 5, 3.4, end-2e4, false)}})
+	dom := chromium(t, "--dump-dom", url+"/?still")
+	charts := drawn(dom)
+	for id, want := range map[string]int{"rating": 5, "policy": 6, "games-rate": 3, "length": 3} {
+		if charts[id] != want {
+			t.Errorf("chart %s has %d curves, want %d", id, charts[id], want)
 		}
-		chromium(t, append(args, shot.url+"/?still")...)
+	}
+	for _, want := range []string{"鵬", "雉", "&lt;b&gt;wide&lt;/b&gt; &amp; deep", "3 runs, laid over each other"} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("the page does not show %q", want)
+		}
+	}
+	takePictures(t, url)
+}
+
+// takePictures saves the page as it looks on a desk and at night, if asked.
+func takePictures(t *testing.T, url string) {
+	if *screenshots == "" {
+		return
+	}
+	for name, night := range map[string]string{"light": "1", "dark": "0"} {
+		file := filepath.Join(*screenshots, t.Name()+"-"+name+".png")
+		chromium(t, "--screenshot="+file, "--window-size=1440,2300", "--blink-settings=preferredColorScheme="+night, url+"/?still")
 	}
 }

@@ -61,6 +61,7 @@ type Server struct {
 	hub     *hub
 	http    *http.Server
 	stop    chan struct{}
+	once    sync.Once
 	wg      sync.WaitGroup
 	now     func() time.Time
 
@@ -145,8 +146,14 @@ func pageHost(a *net.TCPAddr) string {
 	return a.String()
 }
 
-// Close stops serving: it lets answers under way finish for a second.
-func (s *Server) Close() error {
+// Close stops serving: it lets answers under way finish for a second. A
+// second call does nothing.
+func (s *Server) Close() (err error) {
+	s.once.Do(func() { err = s.close() })
+	return err
+}
+
+func (s *Server) close() error {
 	close(s.stop)
 	s.hub.close()
 	if s.http == nil {
