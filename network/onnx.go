@@ -6,10 +6,13 @@ import (
 	"math"
 	"sort"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"kirin/dataset/whole"
+	"kirin/network/encode"
+	"kirin/rules"
 )
 
 // Versions that the ONNX file states.
@@ -25,7 +28,8 @@ const (
 // squares*PolicyPlanes] are logits at the policy indices, of which only those
 // of legal moves mean anything; "wdl" [batch, 3] are the probabilities of win,
 // draw and loss for the side to move; "plies_left" [batch, 1] are the expected
-// plies to the end. The metadata are those of the weights file.
+// plies to the end. The metadata are those of the weights file and
+// "plane_names", a line for each input plane.
 func WriteONNX(path string, w *Weights) error {
 	data, err := EncodeONNX(w)
 	if err != nil {
@@ -54,6 +58,9 @@ func EncodeONNX(w *Weights) ([]byte, error) {
 	opset.number(2, onnxOpset)
 	m.message(8, opset)
 	meta := w.metadata()
+	if names := planeNames(w); names != nil {
+		meta["plane_names"] = strings.Join(names, "\n")
+	}
 	keys := make([]string, 0, len(meta))
 	for k := range meta {
 		keys = append(keys, k)
@@ -66,6 +73,20 @@ func EncodeONNX(w *Weights) ([]byte, error) {
 		m.message(14, entry)
 	}
 	return m, nil
+}
+
+// planeNames returns what the input planes show, nil if this program makes
+// other planes for the net's game.
+func planeNames(w *Weights) []string {
+	v, err := rules.Load(w.Meta.Variant, strings.Split(w.Meta.Rules, ",")...)
+	if err != nil {
+		return nil
+	}
+	enc, err := encode.New(v)
+	if err != nil || enc.Name() != w.Meta.Encoder || NewForm(w.Form.Spec, enc) != w.Form {
+		return nil
+	}
+	return enc.PlaneNames()
 }
 
 // message is a protocol buffer that is being written.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"kirin/network"
@@ -66,6 +67,9 @@ func TestTheONNXFileAnswersAsTheNet(t *testing.T) {
 		a.compare(t, c.game+" "+c.spec, r, f)
 		if m.opset != 17 || m.meta["spec"] != c.spec || m.meta["variant"] != c.game || m.meta["encoder"] != w.Meta.Encoder {
 			t.Errorf("opset %d, metadata %v", m.opset, m.meta)
+		}
+		if names := strings.Join(encoder(t, c.game).PlaneNames(), "\n"); m.meta["plane_names"] != names {
+			t.Errorf("plane names %q", m.meta["plane_names"])
 		}
 	}
 }
