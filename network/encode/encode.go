@@ -34,6 +34,8 @@ package encode
 
 import (
 	"fmt"
+	"io"
+	"strings"
 
 	"kirin/rules"
 )
@@ -116,6 +118,14 @@ func (e *Encoder) Size() int { return e.n * e.planes }
 // PlaneNames returns what each input plane shows. The caller must not change
 // the slice.
 func (e *Encoder) PlaneNames() []string { return e.names }
+
+// WritePlanes writes PlaneNames, one a line.
+func (e *Encoder) WritePlanes(w io.Writer) error {
+	if _, err := io.WriteString(w, strings.Join(e.names, "\n")+"\n"); err != nil {
+		return fmt.Errorf("planes of %s: %w", e.v.Name(), err)
+	}
+	return nil
+}
 
 func (e *Encoder) namePlanes() {
 	for _, who := range []string{"own", "enemy"} {
