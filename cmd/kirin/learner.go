@@ -98,6 +98,11 @@ func newLearner(r *runDir, store *dataset.Store, set *kernel.Set, m *metrics.Met
 	if l.trainer, err = train.NewOn(first, r.cfg.Train, set); err != nil {
 		return nil, err
 	}
+	l.trainer.Account(func(work func()) {
+		clock := m.Clock(metrics.PartTrain)
+		defer clock.Stop()
+		work()
+	})
 	restored, err := l.restore()
 	if err != nil {
 		return nil, err
@@ -346,6 +351,8 @@ func (l *learner) writeProgress() error {
 
 // saveWhenPossible saves, and waits while there is no room.
 func (l *learner) saveWhenPossible(ctx context.Context, publish bool) error {
+	clock := l.metrics.Clock(metrics.PartStorage)
+	defer clock.Stop()
 	for {
 		err := l.save(publish)
 		if err == nil {
@@ -371,21 +378,19 @@ func (l *learner) due() (checkpoint, publish bool) {
 
 // free runs the free schedule until ctx ends or the wanted step is reached.
 func (l *learner) free(ctx context.Context) error {
-	clock := l.metrics.Clock(metrics.PartTrain)
-	defer clock.Stop()
 	polled := time.Time{}
 	for ctx.Err() == nil && (l.steps == 0 || l.state.Step < l.steps) {
 		if time.Since(polled) >= pollEvery {
-			clock.Enter(metrics.PartStorage)
+			clock := l.metrics.Clock(metrics.PartStorage)
 			batch, err := l.feed.Poll(pollGames)
 			l.take(batch.Games)
+			clock.Stop()
 			if err != nil {
 				return err
 			}
 			if !batch.More {
 				polled = time.Now()
 			}
-			clock.Enter(metrics.PartTrain)
 		}
 		n := len(l.samples)
 		switch {
@@ -399,12 +404,10 @@ func (l *learner) free(ctx context.Context) error {
 				return err
 			}
 			if checkpoint, publish := l.due(); checkpoint && l.bad == 0 {
-				clock.Enter(metrics.PartStorage)
 				if err := l.saveWhenPossible(ctx, publish); err != nil {
 					return err
 				}
 				l.keepStore()
-				clock.Enter(metrics.PartTrain)
 			}
 			continue
 		}

@@ -22,8 +22,6 @@ import (
 // number is fixed, so the whole run is a function of its configuration, however
 // often it is interrupted and whatever the number of workers.
 func (l *learner) lockstep(ctx context.Context, watch func(*dataset.Game, *rules.Position)) error {
-	clock := l.metrics.Clock(metrics.PartTrain)
-	defer clock.Stop()
 	c := l.run.cfg.Loop
 	for ctx.Err() == nil && (l.steps == 0 || l.state.Step < l.steps) {
 		generation := l.state.Step / c.LockstepSteps
@@ -36,11 +34,9 @@ func (l *learner) lockstep(ctx context.Context, watch func(*dataset.Game, *rules
 			if ctx.Err() != nil {
 				return nil
 			}
-			clock.Enter(metrics.PartStorage)
 			if err := l.readGeneration(upTo); err != nil {
 				return err
 			}
-			clock.Enter(metrics.PartTrain)
 			l.metrics.Working("train")
 		}
 		if err := l.step(); err != nil {
@@ -48,11 +44,9 @@ func (l *learner) lockstep(ctx context.Context, watch func(*dataset.Game, *rules
 		}
 		publish := l.state.Step%c.LockstepSteps == 0
 		if l.bad == 0 && (publish || l.state.Step%c.CheckpointSteps == 0) {
-			clock.Enter(metrics.PartStorage)
 			if err := l.saveWhenPossible(ctx, publish); err != nil {
 				return err
 			}
-			clock.Enter(metrics.PartTrain)
 		}
 	}
 	return nil
@@ -61,6 +55,8 @@ func (l *learner) lockstep(ctx context.Context, watch func(*dataset.Game, *rules
 // readGeneration feeds the games below upTo to the window, in the order of
 // their numbers.
 func (l *learner) readGeneration(upTo int64) error {
+	clock := l.metrics.Clock(metrics.PartStorage)
+	defer clock.Stop()
 	feed := l.store.OrderedFeed(l.state.Games)
 	for l.state.Games < upTo {
 		batch, err := feed.Poll(int(upTo - l.state.Games))

@@ -17,6 +17,7 @@ type crew struct {
 	n       int         // images of the batch that is being computed
 	scratch [][]float32 // by worker
 	partial [][]float32 // by slice: gradients of one operation's parameters
+	account func(work func())
 }
 
 func newCrew(set *kernel.Set, slices int) *crew {
@@ -52,10 +53,14 @@ func (c *crew) all(count int, f func(i int, scratch []float32)) {
 	workers := min(count, len(c.scratch), runtime.GOMAXPROCS(0))
 	var next atomic.Int64
 	var wait sync.WaitGroup
-	work := func(scratch []float32) {
+	compute := func(scratch []float32) {
 		for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
 			f(i, scratch)
 		}
+	}
+	work := compute
+	if c.account != nil {
+		work = func(scratch []float32) { c.account(func() { compute(scratch) }) }
 	}
 	for w := 1; w < workers; w++ {
 		wait.Go(func() { work(c.scratch[w]) })

@@ -93,6 +93,10 @@ func NewOn(w *network.Weights, o Options, set *kernel.Set) (*Trainer, error) {
 // Close releases the training graph.
 func (t *Trainer) Close() error { return t.graph.close() }
 
+// Account has every goroutine of a step do its share of the work through f,
+// which must call its argument once: so the caller can measure the CPU time.
+func (t *Trainer) Account(f func(work func())) { t.graph.account = f }
+
 // Encoder returns the encoder of the trainer's game.
 func (t *Trainer) Encoder() *encode.Encoder { return t.encoder }
 
