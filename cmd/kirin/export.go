@@ -36,7 +36,8 @@ func newExport() *cobra.Command {
 		Short: "Write a net or games for other programs",
 		Long: `Export writes a net as
   onnx          for onnxruntime and others; beside it a table of the policy's
-                indices (FILE.moves.tsv). docs/nets.md says how to feed it
+                indices (FILE.moves.tsv) and a list of the input planes
+                (FILE.planes.txt). docs/nets.md says how to feed it
   safetensors   the weights with their metadata
 or the games of a run as
   usi           one game a line: position sfen ... moves ...
@@ -104,20 +105,26 @@ func (f *exportFlags) exportNet(stderr io.Writer) error {
 	if err := network.WriteONNX(f.out, w); err != nil {
 		return err
 	}
-	table := strings.TrimSuffix(f.out, filepath.Ext(f.out)) + ".moves.tsv"
-	t, err := whole.Create(table)
+	base := strings.TrimSuffix(f.out, filepath.Ext(f.out))
+	moves, planes := base+".moves.tsv", base+".planes.txt"
+	if err := errors.Join(writeTable(moves, enc.WriteMoves), writeTable(planes, enc.WritePlanes)); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "%s: net %s of step %d; its policy indices: %s, its input planes: %s\n", f.out, w.Form.Spec, w.Meta.Step, moves, planes)
+	return nil
+}
+
+// writeTable makes a file whole of what write writes.
+func writeTable(path string, write func(io.Writer) error) error {
+	t, err := whole.Create(path)
 	if err != nil {
 		return err
 	}
 	buf := bufio.NewWriter(t)
-	if err := errors.Join(enc.WriteMoves(buf), buf.Flush()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", table, err), t.Abort())
+	if err := errors.Join(write(buf), buf.Flush()); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), t.Abort())
 	}
-	if err := t.Commit(); err != nil {
-		return err
-	}
-	fmt.Fprintf(stderr, "%s: net %s of step %d; its policy indices: %s\n", f.out, w.Form.Spec, w.Meta.Step, table)
-	return nil
+	return t.Commit()
 }
 
 // loadRules loads a game from what files record of its rules.

@@ -236,7 +236,7 @@ func (e *Encoder) encodeGlobal(p *rules.Position, dst []float32, mirror bool) {
 				flag(count > l)
 			}
 			if h.scaled {
-				dst[i] = float32(count) / float32(h.max)
+				dst[i] = share(count, h.max)
 				i++
 			}
 		}

@@ -76,7 +76,7 @@ func TestNoTwoLegalMovesShareAnIndex(t *testing.T) {
 				seen[i] = stamp
 			}
 		}
-		playAll(t, v, 60, 200, check)
+		playAll(t, v, 30, 200, check)
 		for depth, limit := 0, 400; depth <= 2; depth++ {
 			tree(v.Start(), depth, &limit, check)
 		}
@@ -337,7 +337,7 @@ func TestEveryPlaneChangesSomewhere(t *testing.T) {
 		v, e := load(t, name)
 		low, high := make([]float32, e.Planes()), make([]float32, e.Planes())
 		dst := make([]float32, e.Size())
-		playAll(t, v, 150, 300, func(p *rules.Position, _ []rules.Move) {
+		playAll(t, v, 40, 300, func(p *rules.Position, _ []rules.Move) {
 			e.Encode(p, dst)
 			for i, x := range dst {
 				low[i%e.Planes()], high[i%e.Planes()] = min(low[i%e.Planes()], x), max(high[i%e.Planes()], x)
