@@ -2,16 +2,20 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"kirin/configs"
+	"kirin/dataset/whole"
 	"kirin/selfplay/match"
 
 	"github.com/spf13/cobra"
 )
 
 func newRate() *cobra.Command {
-	var dir string
+	var dir, plot string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rate",
@@ -19,7 +23,7 @@ func newRate() *cobra.Command {
 		Long: `Rate fits one rating per player over every rating game that the run has played:
 its nets, and the fixed anchors random (0) and material. Draws and the advantage
 of moving first are part of the model; the intervals are 95 %.`,
-		Example: "  kirin rate --dir runs/minishogi",
+		Example: "  kirin rate --dir runs/minishogi --plot ratings.svg",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := openRun(dir)
@@ -39,6 +43,11 @@ of moving first are part of the model; the intervals are 95 %.`,
 			if err != nil {
 				return err
 			}
+			if plot != "" {
+				if err := writePlot(plot, ratings); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(ratings)
 			}
@@ -47,6 +56,19 @@ of moving first are part of the model; the intervals are 95 %.`,
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "runs/"+configs.Presets()[0], "folder of the run")
+	cmd.Flags().StringVar(&plot, "plot", "", "also draw the ratings into this .png or .svg file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// writePlot draws ratings into a file whose name tells the format.
+func writePlot(file string, r *match.Ratings) error {
+	f, err := whole.Create(file)
+	if err != nil {
+		return err
+	}
+	if err := r.Plot(f, strings.TrimPrefix(filepath.Ext(file), ".")); err != nil {
+		return errors.Join(fmt.Errorf("--plot %s: %w", file, err), f.Abort())
+	}
+	return f.Commit()
 }

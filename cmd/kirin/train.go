@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"kirin/dataset"
@@ -209,6 +210,10 @@ func (f *loopFlags) loop(ctx context.Context, cancel func(), r *runDir, l *learn
 	err = errors.Join(err, rating)
 	if l.bad == 0 && l.state.Step > l.saved {
 		err = errors.Join(err, l.save(true))
+	}
+	if waitable(err) {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return fmt.Errorf("stopped without room to write (%s); finished games are safe, training goes on from step %d: make room and start again", first, l.saved)
 	}
 	return err
 }
