@@ -152,6 +152,9 @@ func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool
 				cancel()
 			}
 			web.record(now, l)
+			if web.server != nil {
+				web.server.SetProgress(f.progress(began, l))
+			}
 			p.show(mon.line(l, f.left(began, l)))
 		})
 	}()
@@ -231,6 +234,25 @@ func (f *loopFlags) left(began time.Time, l *learner) string {
 		return remaining(began, float64(done), float64(todo))
 	}
 	return span(time.Since(began))
+}
+
+// progress is how far the work has come, for the page.
+func (f *loopFlags) progress(began time.Time, l *learner) metrics.Progress {
+	var p metrics.Progress
+	passed := time.Since(began)
+	switch {
+	case f.duration > 0:
+		p.Done = passed.Seconds() / f.duration.Seconds()
+	case f.steps > 0:
+		p.Done = float64(int(l.status.step.Load())-l.status.firstStep) / float64(max(f.steps-l.status.firstStep, 1))
+	case f.games > 0:
+		p.Done = float64(l.status.games.Load()-l.status.firstGames) / float64(max(f.games-l.status.firstGames, 1))
+	}
+	p.Done = min(p.Done, 1)
+	if p.Done > 0 {
+		p.Left = time.Duration(float64(passed) * (1 - p.Done) / p.Done)
+	}
+	return p
 }
 
 // remaining extrapolates from what was done so far.

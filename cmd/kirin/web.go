@@ -64,6 +64,7 @@ func (w *web) record(now time.Time, l *learner) {
 		return
 	}
 	w.monitor.health()
+	l.run.measureDisk(l.metrics)
 	w.fault = w.recorder.Record(now, l.status.step.Load(), l.status.games.Load())
 	if w.fault != nil && waitable(w.fault) {
 		l.metrics.Wait("log", waitReason(w.fault), w.fault.Error())
