@@ -66,13 +66,18 @@ func (b *balance) addSamples(n int) {
 	b.signal()
 }
 
-// holdPlayers blocks while the players are too far ahead. waiting and working
-// are called when a wait begins and ends.
-func (b *balance) holdPlayers(ctx context.Context, waiting, working func()) error {
+// patience is how far ahead, in units of the slack, player i of n is held: one
+// after the other, so that the cores that a lone trainer would leave idle
+// between its parallel parts stay busy.
+func patience(i, n int) float64 { return 0.5 + float64(i+1)/float64(n) }
+
+// holdPlayer blocks while the players are ahead by more than patience times the
+// slack. waiting and working are called when a wait begins and ends.
+func (b *balance) holdPlayer(ctx context.Context, patience float64, waiting, working func()) error {
 	held := false
 	for {
 		b.mu.Lock()
-		over := float64(b.played)-float64(b.samples)/b.ratio > b.slack
+		over := float64(b.played)-float64(b.samples)/b.ratio > b.slack*patience
 		changed := b.changed
 		b.mu.Unlock()
 		if !over {

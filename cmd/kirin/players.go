@@ -296,7 +296,7 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 		}
 		cfg := workerConfig(r, c.server.set, p.name)
 		cfg.Gate = func(ctx context.Context) error {
-			return c.balance.holdPlayers(ctx,
+			return c.balance.holdPlayer(ctx, patience(i, n),
 				func() { c.metrics.Wait(p.name, metrics.WaitTrainer) },
 				func() { c.metrics.Working(p.name) })
 		}
