@@ -19,16 +19,18 @@ type cecpVariant struct {
 	name  string // in CECP
 	ours  string
 	setup string // the line that tells XBoard about a game it does not know, "" for those it does
+	moves string // how its pieces move, in XBoard's dialect of Betza's notation, with ranks for drops
 }
 
 // cecpVariants lists our games. The setup lines give XBoard its table of pieces, board size with pieces in hand, and the
 // start position.
 var cecpVariants = []cecpVariant{
-	{"chu", "chushogi", ""},
+	{"chu", "chushogi", "", ""},
 	{"torishogi", "torishogi", "setup (S.....FLR.C+.....+.PKs.....flr.c+.....+.pk) 7x7+6_shogi " +
-		"rpckcpl/3f3/sssssss/2s1S2/SSSSSSS/3F3/LPCKCPR [-] w 0 1"},
-	{"minishogi", "minishogi", "setup (P.BR.S...G.+.++.+Kp.br.s...g.+.++.+k) 5x5+5_shogi rbsgk/4p/5/P4/KGSBR [-] w 0 1"},
-	{"shogi", "shogi", ""},
+		"rpckcpl/3f3/sssssss/2s1S2/SSSSSSS/3F3/LPCKCPR [-] w 0 1",
+		"K& K;F& FsfW;C& FvW;L& fRrbBlbF;R& fRlbBrbF;P& bFfD;S& fWff@6;+S& fAbD;+F& KbRfBbF2"},
+	{"minishogi", "minishogi", "setup (P.BR.S...G.+.++.+Kp.br.s...g.+.++.+k) 5x5+5_shogi rbsgk/4p/5/P4/KGSBR [-] w 0 1", ""},
+	{"shogi", "shogi", "", ""},
 }
 
 // activity is what the engine does just now.
@@ -296,6 +298,11 @@ func (x *cecpServer) setVariantCECP(name string) {
 	x.over = false
 	if setup := cecpVariants[at].setup; setup != "" {
 		x.out.line(setup)
+	}
+	if moves := cecpVariants[at].moves; moves != "" {
+		for _, piece := range strings.Split(moves, ";") {
+			x.out.line("piece " + piece)
+		}
 	}
 }
 

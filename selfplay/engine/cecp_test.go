@@ -39,7 +39,7 @@ func TestCECPIntroducesItself(t *testing.T) {
 	}
 	c.send("new")
 	c.send("variant torishogi")
-	if got := c.sync(); len(got) != 1 || !strings.HasPrefix(got[0], "setup (S.....FLR.C+.....+.PK") {
+	if got := c.sync(); len(got) != 10 || !strings.HasPrefix(got[0], "setup (S.....FLR.C+.....+.PK") || got[7] != "piece S& fWff@6" {
 		t.Errorf("%q", got)
 	}
 	c.send("variant chu")

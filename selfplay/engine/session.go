@@ -160,6 +160,7 @@ func (s *session) begin(o order) error {
 	thinker := s.thinker
 	go func() {
 		c, err := thinker.think(p, o)
+		o.ctl.halt()
 		s.done <- finding{choice: c, err: err, ctl: o.ctl}
 	}()
 	return nil
@@ -167,7 +168,7 @@ func (s *session) begin(o order) error {
 
 // end waits for the running search after telling it to stop, and returns what it found. It must not be called without one.
 func (s *session) end() finding {
-	s.ctl.stop.Store(true)
+	s.ctl.halt()
 	f := <-s.done
 	s.ctl = nil
 	return f

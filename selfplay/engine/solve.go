@@ -46,7 +46,7 @@ func (t *thinker) solve(p *rules.Position, o order) mateAnswer {
 	solver := mate.New(m)
 	limit := o.limits.MoveTime
 	solver.Interrupt = func() bool {
-		return o.ctl.stop.Load() || limit > 0 && o.ctl.elapsed() >= limit
+		return o.ctl.stopped() || limit > 0 && o.ctl.elapsed() >= limit
 	}
 	t.game.CopyFrom(p)
 	t.known = false

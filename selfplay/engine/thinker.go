@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,7 +18,8 @@ import (
 
 // control steers a search that runs on another goroutine.
 type control struct {
-	stop   atomic.Bool
+	ctx    context.Context // ends when the search is to stop
+	halt   context.CancelFunc
 	ponder atomic.Bool  // on the opponent's time: the clock does not count yet
 	began  atomic.Int64 // since when it counts, Unix nanoseconds
 }
@@ -24,6 +27,7 @@ type control struct {
 // newControl begins the clock now.
 func newControl(ponder bool) *control {
 	c := &control{}
+	c.ctx, c.halt = context.WithCancel(context.Background())
 	c.ponder.Store(ponder)
 	c.began.Store(time.Now().UnixNano())
 	return c
@@ -34,6 +38,9 @@ func (c *control) hit() {
 	c.began.Store(time.Now().UnixNano())
 	c.ponder.Store(false)
 }
+
+// stopped tells whether the search has been told to stop.
+func (c *control) stopped() bool { return c.ctx.Err() != nil }
 
 func (c *control) elapsed() time.Duration {
 	return time.Duration(time.Now().UnixNano() - c.began.Load())
@@ -78,38 +85,45 @@ type order struct {
 	start   string       // SFEN at which the game began
 }
 
+// driver is the search of our games.
+type driver = mcts.Driver[*rules.Position]
+
 // thinker owns a tree and searches with it, one search at a time.
 type thinker struct {
-	v      *rules.Variant
-	net    Net
-	eval   selfplay.Evaluator
-	tree   *mcts.Tree
-	bytes  int64
-	solver *mate.Solver
-	nodes  int64 // of solver
-	root   *rules.Position
-	game   *rules.Position
-	start  string // SFEN at which root's game began
-	known  bool   // tree belongs to root
-	logits []float32
-	rng    *rand.Rand
+	v       *rules.Variant
+	net     Net
+	eval    selfplay.Evaluator // for single questions
+	driver  *driver
+	threads int // of driver
+	hashMB  int // of driver
+	solver  *mate.Solver
+	nodes   int64 // of solver
+	root    *rules.Position
+	game    *rules.Position
+	start   string // SFEN at which root's game began
+	known   bool   // the tree belongs to root
+	moves   []rules.Move
+	replies []rules.Move
+	rng     *rand.Rand
 }
 
 // newThinker prepares a search for a variant and net.
 func newThinker(v *rules.Variant, net Net) *thinker {
 	return &thinker{
-		v: v, net: net, eval: net.NewEvaluator(), root: v.Start(), game: v.Start(), logits: make([]float32, v.MaxMoves()),
+		v: v, net: net, eval: net.NewEvaluator(), root: v.Start(), game: v.Start(),
 		rng: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)),
 	}
 }
 
 // prepare makes the arrays that a search with these options needs.
 func (t *thinker) prepare(o Options) {
-	if bytes := int64(o.HashMB) << 20; t.tree == nil || t.bytes != bytes {
-		tree := mcts.DefaultOptions()
-		tree.Algorithm = mcts.PUCT
-		tree.MaxBytes = bytes
-		t.tree, t.bytes, t.known = mcts.NewTree(tree, t.v.MaxMoves()), bytes, false
+	if t.driver == nil || t.threads != o.Threads || t.hashMB != o.HashMB {
+		d := mcts.DefaultDriverOptions()
+		d.Threads, d.Batch = o.Threads, 1
+		d.Search.MaxBytes = int64(o.HashMB) << 20
+		newEval := func() mcts.Evaluator[*rules.Position] { return t.net.NewEvaluator() }
+		t.driver = mcts.NewDriver(d, t.v.MaxMoves(), t.v.Start, newEval)
+		t.threads, t.hashMB, t.known = o.Threads, o.HashMB, false
 	}
 	if nodes := int64(o.MateNodes); nodes > 0 && (t.solver == nil || t.nodes != nodes) {
 		m := mate.DefaultOptions()
@@ -130,7 +144,7 @@ func (t *thinker) follow(p *rules.Position, start string) {
 		t.known = t.root.MoveAt(i) == p.MoveAt(i)
 	}
 	for i := from; i < p.Ply() && t.known; i++ {
-		t.known = t.tree.Advance(p.MoveAt(i))
+		t.known = t.driver.Advance(p.MoveAt(i))
 	}
 	t.root.CopyFrom(p)
 	t.start = start
@@ -139,8 +153,8 @@ func (t *thinker) follow(p *rules.Position, start string) {
 // reportEvery is the time between two reports of a search.
 const reportEvery = 250 * time.Millisecond
 
-// think searches p, which is not changed, and returns the move to play. It returns within one evaluation of
-// ctl.stop, unless it is the first evaluation of a position.
+// think searches p, which is not changed, and returns the move to play. Told to stop, it returns within one
+// evaluation; a position that has not been evaluated yet is so first.
 func (t *thinker) think(p *rules.Position, o order) (choice, error) {
 	t.prepare(o.options)
 	if o.mate {
@@ -172,7 +186,7 @@ func (t *thinker) think(p *rules.Position, o order) (choice, error) {
 func (t *thinker) instinct(moves []rules.Move) (choice, error) {
 	t.known = false
 	var v rules.Value
-	logits := t.logits[:len(moves)]
+	logits := make([]float32, len(moves))
 	t.eval.Add(t.game, moves, logits, &v)
 	if err := t.eval.Flush(); err != nil {
 		return choice{}, fmt.Errorf("evaluate: %w", err)
@@ -188,104 +202,33 @@ func (t *thinker) instinct(moves []rules.Move) (choice, error) {
 
 // run searches until a limit is reached.
 func (t *thinker) run(p *rules.Position, o order, nMoves int) error {
-	const unbounded = 1 << 30
-	budget := int64(unbounded)
+	budget := int64(1 << 30)
 	if o.limits.Nodes > 0 {
 		budget = min(budget, o.limits.Nodes)
 	}
 	budget = min(budget, int64(o.level.Nodes))
-	if t.known {
-		t.tree.Resume(t.game, int(budget), nil)
-	} else {
-		t.tree.Reset(t.game, int(budget), nil)
+	watch := &stopwatch{o: o, limit: allot(o.limits, p.Side(), t.v.Name(), o.options.MoveOverhead), moves: nMoves}
+	ctx, cancel := context.WithCancel(o.ctl.ctx)
+	defer cancel()
+	var watching sync.WaitGroup
+	watching.Go(func() { t.watch(ctx, cancel, watch) })
+	defer watching.Wait()
+	defer cancel()
+	if !t.known {
+		if err := t.driver.Search(ctx, t.game, 1, nil); err != nil {
+			return err
+		}
+		budget--
 	}
 	t.known = true
-	limit := allot(o.limits, p.Side(), t.v.Name(), o.options.MoveOverhead)
-	watch := &stopwatch{o: o, limit: limit, tree: t.tree, moves: nMoves}
-	nextReport := min(reportEvery, 50*time.Millisecond)
-	for !watch.over() {
-		leaf, moves, ok := t.tree.Next(t.game)
-		if !ok {
-			break
-		}
-		var v rules.Value
-		logits := t.logits[:len(moves)]
-		t.eval.Add(t.game, moves, logits, &v)
-		t.tree.Unwind(t.game)
-		if err := t.eval.Flush(); err != nil {
-			t.known = false
-			return fmt.Errorf("evaluate: %w", err)
-		}
-		t.tree.Expand(leaf, logits, v)
-		if e := o.ctl.elapsed(); e >= nextReport && o.tell != nil && !o.ctl.stop.Load() {
-			o.tell(t.report(o))
-			nextReport = e + reportEvery
-		}
+	if o.level.Temperature == 0 {
+		t.guard(ctx, watch.limit)
+	}
+	if err := t.driver.Resume(ctx, t.game, int(budget), nil); err != nil {
+		t.known = false
+		return err
 	}
 	return nil
-}
-
-// stopwatch decides when a search ends.
-type stopwatch struct {
-	o     order
-	limit allotment
-	tree  *mcts.Tree
-	moves int // legal moves at the root
-}
-
-func (s *stopwatch) over() bool {
-	started := s.tree.Started()
-	switch {
-	case len(s.tree.RootMoves()) == 0: // the root has not been evaluated: no move is known yet
-		return false
-	case s.o.ctl.stop.Load():
-		return true
-	case s.o.limits.Depth > 0 && started&15 == 0 && len(s.tree.PV(nil)) >= s.o.limits.Depth && !s.o.ctl.ponder.Load():
-		return true
-	case !s.limit.bound || s.o.ctl.ponder.Load():
-		return false
-	}
-	spent := s.o.ctl.elapsed()
-	if spent >= s.limit.hard {
-		return true
-	}
-	clock := s.o.limits.MoveTime == 0
-	if !clock || started < 1 {
-		return false
-	}
-	if s.moves == 1 {
-		return true
-	}
-	if started&15 != 0 && spent < s.limit.soft {
-		return false
-	}
-	first, second := s.leaders()
-	if spent >= s.limit.soft {
-		// The most visited move should be the one to play; if it is not, the choice is open and gets half as much time again.
-		return first == s.tree.Best() || spent >= s.limit.soft*3/2
-	}
-	// A lead that the rest of the time cannot change is a choice.
-	rate := float64(started) / max(spent.Seconds(), 1e-6)
-	rest := rate * (s.limit.soft - spent).Seconds()
-	lead := s.tree.Visits(first)
-	if second >= 0 {
-		lead -= s.tree.Visits(second)
-	}
-	return float64(lead) > rest && first == s.tree.Best()
-}
-
-// leaders are the two most visited root moves; second is -1 if there is one move only.
-func (s *stopwatch) leaders() (first, second int) {
-	first, second = 0, -1
-	for i := 1; i < len(s.tree.RootMoves()); i++ {
-		switch n := s.tree.Visits(i); {
-		case n > s.tree.Visits(first):
-			first, second = i, first
-		case second < 0 || n > s.tree.Visits(second):
-			second = i
-		}
-	}
-	return first, second
 }
 
 // findMate looks for a forced mate before the search.
@@ -293,6 +236,7 @@ func (t *thinker) findMate(p *rules.Position, o order) (choice, bool) {
 	if o.options.MateNodes == 0 || o.level.Temperature > 0 || o.stays || o.ctl.ponder.Load() {
 		return choice{}, false
 	}
+	t.solver.Interrupt = o.ctl.stopped
 	r := t.solver.Solve(t.game)
 	if r.Status != mate.Mate || len(r.PV) == 0 {
 		return choice{}, false
@@ -309,60 +253,35 @@ func (t *thinker) findMate(p *rules.Position, o order) (choice, bool) {
 
 // choose makes the move's choice from the tree.
 func (t *thinker) choose(p *rules.Position, o order) choice {
-	moves := t.tree.RootMoves()
-	if len(moves) == 0 {
-		return choice{resign: true}
-	}
-	best := t.tree.Best()
-	i := o.level.Choose(len(moves), best, t.tree.Visits, t.rng)
-	c := choice{move: moves[i], last: t.report(o)}
-	if line := t.tree.Line(nil, i); len(line) > 1 {
-		c.ponder = line[1]
-	}
-	if o.options.ResignBelow > 0 && 100*t.tree.RootValue().Score() < float32(o.options.ResignBelow) && p.Ply() > 10 {
-		c.resign = true
-	}
+	c := choice{resign: true}
+	t.driver.Read(func(tree *mcts.Tree) {
+		moves := tree.RootMoves()
+		if len(moves) == 0 {
+			return
+		}
+		i := o.level.Choose(len(moves), tree.Best(), tree.Visits, t.rng)
+		c = choice{move: moves[i], last: makeReport(tree, o)}
+		if line := tree.Line(nil, i); len(line) > 1 {
+			c.ponder = line[1]
+		}
+		c.resign = o.options.ResignBelow > 0 && p.Ply() > 10 && 100*tree.RootValue().Score() < float32(o.options.ResignBelow)
+	})
 	return c
 }
 
-// report reads the tree.
-func (t *thinker) report(o order) report {
-	r := report{time: o.ctl.elapsed(), nodes: int64(t.tree.Started())}
-	moves := t.tree.RootMoves()
-	if len(moves) == 0 {
-		return r
+// makeReport reads the tree.
+func makeReport(tree *mcts.Tree, o order) report {
+	average, deepest := tree.Depth()
+	r := report{
+		time: o.ctl.elapsed(), nodes: int64(tree.Started()), depth: int(average + 0.5), selDepth: deepest, hashfull: tree.Fill(),
 	}
-	ranked := make([]int, len(moves))
-	for i := range ranked {
-		ranked[i] = i
-	}
-	best := t.tree.Best()
-	slices.SortStableFunc(ranked, func(a, b int) int {
-		switch {
-		case a == b:
-			return 0
-		case a == best:
-			return -1
-		case b == best:
-			return 1
-		}
-		return t.tree.Visits(b) - t.tree.Visits(a)
-	})
-	for rank, i := range ranked[:min(len(ranked), o.options.MultiPV)] {
-		if rank > 0 && t.tree.Visits(i) == 0 {
-			break
-		}
-		line := pvLine{value: t.tree.Value(i), moves: t.tree.Line(nil, i)}
-		if out, plies, ok := t.tree.MoveProven(i); ok && out.Result != rules.Draw {
-			line.mate, line.plies = true, plies
+	for _, l := range tree.Lines(o.options.MultiPV) {
+		line := pvLine{value: l.Value, moves: l.Moves}
+		if l.Proven && (l.Value.Win == 1 || l.Value.Loss == 1) {
+			line.mate, line.plies = true, l.Plies
 		}
 		r.lines = append(r.lines, line)
-		r.selDepth = max(r.selDepth, len(line.moves))
+		r.selDepth = max(r.selDepth, len(l.Moves))
 	}
-	r.depth = len(r.lines[0].moves)
-	r.hashfull = min(int(1000*int64(t.tree.Nodes())*treeNodeBytes/t.bytes), 1000)
 	return r
 }
-
-// treeNodeBytes is about what a position takes in the tree, with its moves.
-const treeNodeBytes = 1200

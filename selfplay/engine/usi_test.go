@@ -206,7 +206,8 @@ func TestUSIPlaysWholeGames(t *testing.T) {
 			c.send("isready")
 			c.until("readyok")
 			rng := rand.New(rand.NewPCG(1, 2))
-			for range 2 {
+			for threads := 1; threads <= 2; threads++ {
+				c.send("setoption name Threads value %d", threads)
 				playThroughUSI(t, c, v, rng, 60)
 			}
 		})

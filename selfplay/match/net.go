@@ -113,7 +113,10 @@ func (n *Net) Move(ctx context.Context, p *rules.Position, l protocol.Limits) (D
 		}
 		leaf, moves, ok := n.tree.Next(n.game)
 		if !ok {
-			break
+			if n.tree.Done() {
+				break
+			}
+			continue // many simulations have ended in known results
 		}
 		var v rules.Value
 		logits := n.logits[:len(moves)]
