@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -408,6 +409,7 @@ func (l *learner) free(ctx context.Context) error {
 					return err
 				}
 				l.keepStore()
+				debug.FreeOSMemory() // checkpoints and shards leave much behind
 			}
 			continue
 		}

@@ -90,6 +90,7 @@ func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool
 		return fmt.Errorf("--for, --games and --steps cannot be negative")
 	}
 	debug.SetMemoryLimit(memoryLimit)
+	debug.SetGCPercent(50) // little of what a run allocates lives long
 	r, err := f.open(true)
 	if err != nil {
 		return err
