@@ -48,3 +48,8 @@ func (c *Clock) Stop() {
 	c.Enter(c.part)
 	runtime.UnlockOSThread()
 }
+
+// ThreadSeconds is the CPU time of the calling thread; lock the goroutine to its
+// thread to compare two readings. Where the system does not tell it, wall time
+// stands in.
+func ThreadSeconds() float64 { return threadSeconds() }

@@ -97,7 +97,7 @@ Start here:
 	}
 	root.AddCommand(
 		newTrain(), newSelfplay(), newLearn(), newMatch(), newRate(), newWatch(), newExport(),
-		newCheck(), newReplay(), newConfig(), newPerft(), newMoves(), newShow(), newVersion(), newEngine(), newMate(),
+		newCheck(), newReplay(), newConfig(), newPerft(), newMoves(), newShow(), newVersion(), newEngine(), newMate(), newBench(),
 	)
 	return root
 }
