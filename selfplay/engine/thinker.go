@@ -178,6 +178,9 @@ func (t *thinker) think(p *rules.Position, o order) (choice, error) {
 	if err := t.run(p, o, len(moves)); err != nil {
 		return choice{}, err
 	}
+	if o.level.Temperature == 0 {
+		t.settle()
+	}
 	return t.choose(p, o), nil
 }
 

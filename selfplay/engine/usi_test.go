@@ -332,3 +332,27 @@ func TestFaultsOfAConfigurationAreListedTogether(t *testing.T) {
 		t.Error("a good configuration is refused")
 	}
 }
+
+// TestTheMoveDoesNotLoseAtOnceIfAnotherDoesNot asks in chu shogi, where nothing forbids to leave the king attacked.
+func TestTheMoveDoesNotLoseAtOnceIfAnotherDoesNot(t *testing.T) {
+	c := serveUSIClient(t, testConfig("chushogi", 0))
+	c.send("setoption name MateNodes value 0")
+	c.send("position sfen 11k/12/12/12/12/12/11r/PPPPPPPPPPP1/12/12/PPPPPPPPPPP1/11K b - 1")
+	c.send("go nodes 3")
+	f := strings.Fields(c.last("bestmove"))
+	v, _ := rules.Load("chushogi")
+	p, err := v.ParseSFEN("11k/12/12/12/12/12/11r/PPPPPPPPPPP1/12/12/PPPPPPPPPPP1/11K b - 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := p.ParseMove(f[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Do(m)
+	for _, reply := range p.AppendMoves(nil) {
+		if to := p.At(reply.To()); to != rules.NoPiece && v.Info(to.Kind()).Royal {
+			t.Errorf("%s leaves the king to be taken", f[1])
+		}
+	}
+}

@@ -44,20 +44,45 @@ func (t *thinker) watch(ctx context.Context, cancel context.CancelFunc, w *stopw
 }
 
 // guard proves the moves lost after which the opponent wins at once: a search that gives each of a hundred moves one look
-// would not see it. It takes a quarter of the time at most.
+// would not see it. It takes a quarter of the time at most; settle does what it leaves.
 func (t *thinker) guard(ctx context.Context, limit allotment) {
 	began := time.Now()
 	t.moves = t.game.AppendMoves(t.moves[:0])
-	lost := rules.Outcome{Result: rules.Winner(t.game.Side().Other()), Reason: rules.MateProven}
 	for _, m := range t.moves {
 		if ctx.Err() != nil || limit.bound && time.Since(began) > limit.soft/4 {
 			return
 		}
-		t.game.Do(m)
-		loses := t.winsAtOnce()
-		t.game.Undo()
-		if loses {
-			t.driver.Read(func(tree *mcts.Tree) { tree.ProveMove(m, lost, 2) }) // no thread of the search runs now
+		t.refute(m)
+	}
+}
+
+// refute proves m lost, and says so, if the opponent then wins at once. No search may be running.
+func (t *thinker) refute(m rules.Move) bool {
+	t.game.Do(m)
+	loses := t.winsAtOnce()
+	t.game.Undo()
+	if loses {
+		lost := rules.Outcome{Result: rules.Winner(t.game.Side().Other()), Reason: rules.MateProven}
+		t.driver.Read(func(tree *mcts.Tree) { tree.ProveMove(m, lost, 2) })
+	}
+	return loses
+}
+
+// settle makes sure that the move to play does not lose at once, if another does not.
+func (t *thinker) settle() {
+	for range t.v.MaxMoves() {
+		best, open := rules.NoMove, false
+		t.driver.Read(func(tree *mcts.Tree) {
+			_, proven := tree.Proven()
+			i := tree.Best()
+			if open = !proven && i >= 0; open {
+				best = tree.RootMoves()[i]
+				_, _, known := tree.MoveProven(i)
+				open = !known
+			}
+		})
+		if !open || !t.refute(best) {
+			return
 		}
 	}
 }
