@@ -53,3 +53,7 @@ func (c *Clock) Stop() {
 // thread to compare two readings. Where the system does not tell it, wall time
 // stands in.
 func ThreadSeconds() float64 { return threadSeconds() }
+
+// ProcessSeconds is the CPU time of all threads of the program. Where the system
+// does not tell it, wall time stands in.
+func ProcessSeconds() float64 { return processSeconds() }

@@ -9,9 +9,14 @@ import (
 )
 
 // threadSeconds is the CPU time of the calling thread.
-func threadSeconds() float64 {
+func threadSeconds() float64 { return readClock(unix.CLOCK_THREAD_CPUTIME_ID) }
+
+// processSeconds is the CPU time of the process.
+func processSeconds() float64 { return readClock(unix.CLOCK_PROCESS_CPUTIME_ID) }
+
+func readClock(clock int32) float64 {
 	var t unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
+	if unix.ClockGettime(clock, &t) != nil {
 		return 0
 	}
 	return float64(t.Sec) + float64(t.Nsec)/1e9

@@ -2,31 +2,111 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
 
-func TestBenchPrintsOneObjectALine(t *testing.T) {
-	out := mustRun(t, "bench", "rules", "--rounds", "1", "--shallower", "3", "--json")
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 4 {
-		t.Fatalf("%d lines:\n%s", len(lines), out)
+// benchRows runs a benchmark with --json and reads its lines.
+func benchRows[T any](t *testing.T, args ...string) []T {
+	t.Helper()
+	var rows []T
+	out := mustRun(t, append(append([]string{"bench"}, args...), "--rounds", "1", "--json")...)
+	for line := range strings.Lines(out) {
+		var row T
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		rows = append(rows, row)
 	}
-	for _, line := range lines {
-		var r rulesRow
-		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Nodes == 0 || r.Speed <= 0 {
-			t.Errorf("%s: %v", line, err)
+	return rows
+}
+
+func TestBenchRulesPrintsOneObjectAGame(t *testing.T) {
+	rows := benchRows[rulesRow](t, "rules", "--shallower", "3", "--peers=false")
+	if len(rows) != 4 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for _, r := range rows {
+		if r.Nodes == 0 || r.Speed <= 0 || r.AppendMoves <= 0 || r.DoUndo <= 0 || r.Peer != "" {
+			t.Errorf("%+v", r)
 		}
 	}
-	out = mustRun(t, "bench", "search", "--rounds", "1", "--searches", "3", "--json")
-	lines = strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 8 {
-		t.Fatalf("%d lines:\n%s", len(lines), out)
+}
+
+func TestBenchSearchPrintsOneObjectAGameAndAlgorithm(t *testing.T) {
+	rows := benchRows[searchRow](t, "search", "--searches", "3")
+	if len(rows) != 8 {
+		t.Fatalf("%d rows", len(rows))
 	}
-	for _, line := range lines {
-		var r searchRow
-		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Speed <= 0 {
-			t.Errorf("%s: %v", line, err)
+	for _, r := range rows {
+		if r.Speed <= 0 {
+			t.Errorf("%+v", r)
 		}
+	}
+}
+
+func TestBenchNetPrintsOneObjectABatch(t *testing.T) {
+	rows := benchRows[netRow](t, "net", "--variant", "minishogi,torishogi", "--spec", "2x16g2", "--batch", "1,3", "--seconds", "0.001", "--threads", "2", "--kernel", "plain", "--peers=false")
+	if len(rows) != 4 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for i, r := range rows {
+		if r.Speed <= 0 || r.Wall <= 0 || r.PeakShare <= 0 || r.Kernel != "plain" || r.Spec != "2x16g2" || r.Threads != 2 || r.Batch != []int{1, 3}[i%2] {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestBenchTrainPrintsOneObjectAGame(t *testing.T) {
+	rows := benchRows[trainRow](t, "train", "--variant", "minishogi,chushogi", "--spec", "1x16", "--batch", "5", "--seconds", "0.001", "--peers=false")
+	if len(rows) != 2 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for _, r := range rows {
+		if r.Speed <= 0 || r.Wall <= 0 || r.Batch != 5 || r.Threads != 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestBenchTablesNameTheMachine(t *testing.T) {
+	out := mustRun(t, "bench", "net", "--variant", "minishogi", "--spec", "1x16", "--batch", "2", "--seconds", "0.001", "--rounds", "1", "--peers=false")
+	if !strings.HasPrefix(out, machine()+"\n") || !strings.Contains(out, "positions per CPU-second") {
+		t.Errorf("got %s", out)
+	}
+}
+
+func TestBenchRefusesWrongFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"bench net --spec 4":                        "--spec",
+		"bench net --kernel mmx":                    "--kernel",
+		"bench net --batch 0":                       "--batch",
+		"bench net --rounds 0":                      "--rounds",
+		"bench train --variant go":                  "go",
+		"bench train --batch 0 --variant minishogi": "batch",
+		"bench rules --variant go":                  `"go"`,
+		"bench rules --rounds 0":                    "--rounds",
+		"bench search --searches 0":                 "--searches",
+	} {
+		status, _, errs := kirin(t, append(strings.Fields(args), "--json")...)
+		if status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("kirin %s: exit status %d, %q; want %q", args, status, errs, want)
+		}
+	}
+}
+
+func TestCountsOfOtherProgramsAreRead(t *testing.T) {
+	if n, ok := fairyNodes("Nodes searched: 2512"); !ok || n != "2512" {
+		t.Errorf("got %q", n)
+	}
+	if n, ok := sjaakNodes(" 3       2512  0.00   1907365.22nps", 3); !ok || n != "2512" {
+		t.Errorf("got %q", n)
+	}
+	if _, ok := sjaakNodes(" 2        181  0.00   1058479.53nps", 3); ok {
+		t.Error("the count of another depth is taken")
+	}
+	if m := median([]float64{3, 1, 2, 10}); m != 2.5 || !slices.Equal([]float64{median([]float64{5})}, []float64{5}) {
+		t.Errorf("median %v", m)
 	}
 }
