@@ -93,17 +93,18 @@ func benchSearch(v *rules.Variant, algorithm string, rounds, searches int) searc
 	for _, p := range positions {
 		search(p) // grows what has to grow
 	}
-	var speeds []float64
+	speeds := make([]float64, 0, rounds) // so that nothing but the search could allocate
+	round := func() {
+		for i := range searches {
+			search(positions[i%len(positions)])
+		}
+	}
 	var before, after runtime.MemStats
 	total := 0
 	runtime.ReadMemStats(&before)
 	for range rounds {
 		sims = 0
-		seconds := cpuOf(func() {
-			for i := range searches {
-				search(positions[i%len(positions)])
-			}
-		})
+		seconds := cpuOf(round)
 		total += sims
 		speeds = append(speeds, float64(sims)/seconds)
 	}
