@@ -90,15 +90,13 @@ func benchSearch(v *rules.Variant, algorithm string, rounds, searches int) searc
 		}
 		sims += tree.Started()
 	}
-	for _, p := range positions {
-		search(p) // grows what has to grow
-	}
 	speeds := make([]float64, 0, rounds) // so that nothing but the search could allocate
 	round := func() {
 		for i := range searches {
 			search(positions[i%len(positions)])
 		}
 	}
+	round() // grows what has to grow
 	var before, after runtime.MemStats
 	total := 0
 	runtime.ReadMemStats(&before)

@@ -1,5 +1,6 @@
 // Counts with the WebAssembly build of Fairy-Stockfish: VARIANT DEPTH. Prints
-// the nodes and the CPU-seconds, loading left out.
+// the nodes and the CPU-seconds, loading and translation left out: one ply less
+// is counted before.
 delete globalThis.fetch; // the package would take a file for an address
 const load = require("fairy-stockfish-nnue.wasm/stockfish.js");
 const [variant, depth] = process.argv.slice(2);
@@ -8,6 +9,8 @@ load().then((engine) => {
   let start;
   engine.addMessageListener((line) => {
     if (line === "readyok") {
+      engine.postMessage(`go perft ${Math.max(depth - 1, 1)}`);
+    } else if (line.startsWith("Nodes searched: ") && !start) {
       start = process.cpuUsage();
       engine.postMessage(`go perft ${depth}`);
     } else if (line.startsWith("Nodes searched: ")) {
