@@ -178,10 +178,15 @@ func (t *thinker) think(p *rules.Position, o order) (choice, error) {
 	if err := t.run(p, o, len(moves)); err != nil {
 		return choice{}, err
 	}
-	if o.level.Temperature == 0 {
-		t.settle()
+	c := t.choose(p, o)
+	if o.level.Temperature == 0 && c.move != rules.NoMove {
+		if better := t.settle(); better != rules.NoMove {
+			c.move, c.ponder = better, rules.NoMove
+		} else {
+			c = t.choose(p, o)
+		}
 	}
-	return t.choose(p, o), nil
+	return c, nil
 }
 
 // instinct answers in a position in which the game is over though there are moves, as after a repetition: a client that

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"kirin/mcts"
@@ -68,23 +69,43 @@ func (t *thinker) refute(m rules.Move) bool {
 	return loses
 }
 
-// settle makes sure that the move to play does not lose at once, if another does not.
-func (t *thinker) settle() {
+// settle makes sure that the move to play does not lose at once, if another does not. It returns that other move if the
+// tree itself does not choose it: in a lost position the tree goes by the lines it has found, which may not be the
+// shortest. NoMove: the tree's choice is good.
+func (t *thinker) settle() rules.Move {
 	for range t.v.MaxMoves() {
-		best, open := rules.NoMove, false
+		var best rules.Move
+		known := false
 		t.driver.Read(func(tree *mcts.Tree) {
-			_, proven := tree.Proven()
-			i := tree.Best()
-			if open = !proven && i >= 0; open {
+			if i := tree.Best(); i >= 0 {
 				best = tree.RootMoves()[i]
-				_, _, known := tree.MoveProven(i)
-				open = !known
+				_, _, known = tree.MoveProven(i)
 			}
 		})
-		if !open || !t.refute(best) {
-			return
+		if best == rules.NoMove || !t.refute(best) {
+			return rules.NoMove
+		}
+		if known {
+			break
 		}
 	}
+	var order []rules.Move
+	t.driver.Read(func(tree *mcts.Tree) {
+		for _, l := range tree.Lines(len(tree.RootMoves())) {
+			order = append(order, l.Moves[0])
+		}
+		for _, m := range tree.RootMoves() {
+			if !slices.Contains(order, m) {
+				order = append(order, m)
+			}
+		}
+	})
+	for _, m := range order {
+		if !t.refute(m) {
+			return m
+		}
+	}
+	return rules.NoMove
 }
 
 // winsAtOnce tells whether the side to move mates, or takes the last royal, with one move.
