@@ -71,7 +71,6 @@ type Driver[G Copyable[G]] struct {
 	tree    *Tree
 	threads []thread[G]
 	err     error
-	stopped bool
 }
 
 // thread is the memory of one thread.
@@ -138,15 +137,15 @@ func (d *Driver[G]) Read(f func(*Tree)) {
 }
 
 func (d *Driver[G]) run(ctx context.Context, g G) error {
-	d.err, d.stopped = nil, false
+	d.err = nil
 	for i := range d.threads {
 		d.threads[i].game.CopyFrom(g)
 	}
-	// Threads that wait for each other's answers must hear of the end as well.
+	// Threads that wait for each other's answers must hear of the end as well. This may run when the search is over and
+	// another has begun, so it changes nothing; the lock makes sure that a thread either sees ctx's end or waits already.
 	undo := context.AfterFunc(ctx, func() {
 		d.mu.Lock()
-		d.stopped = true
-		d.mu.Unlock()
+		defer d.mu.Unlock()
 		d.arrived.Broadcast()
 	})
 	defer undo()
@@ -210,7 +209,7 @@ func (d *Driver[G]) next(ctx context.Context, t *thread[G]) (leaf int32, moves [
 	for {
 		// Without its evaluation the root has no move to play.
 		known := d.tree.nodes[root].state == expanded
-		if d.err != nil || known && (d.stopped || ctx.Err() != nil) {
+		if d.err != nil || known && ctx.Err() != nil {
 			return 0, nil, 0, false
 		}
 		leaf, moves, ok := d.tree.Next(t.game)

@@ -291,3 +291,37 @@ func TestDriverOptionsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+func TestAStoppedSearchDoesNotStopTheNext(t *testing.T) {
+	v, err := rules.Load("minishogi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := NewDriver(DefaultDriverOptions(), v.MaxMoves(), v.Start, func() Evaluator[*rules.Position] { return evenEvaluator{} })
+	p := v.Start()
+	for range 300 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		if err := d.Search(ctx, p, 1<<20, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Search(t.Context(), p, 20, nil); err != nil {
+			t.Fatal(err)
+		}
+		d.Read(func(tree *Tree) {
+			if tree.Started() != 20 {
+				t.Fatalf("%d of 20 simulations", tree.Started())
+			}
+		})
+	}
+}
+
+// evenEvaluator answers every position alike.
+type evenEvaluator struct{}
+
+func (evenEvaluator) Add(_ *rules.Position, _ []rules.Move, logits []float32, v *rules.Value) {
+	clear(logits)
+	*v = rules.Value{Draw: 1}
+}
+
+func (evenEvaluator) Flush() error { return nil }
