@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kirin/mcts"
+	"kirin/mcts/mate"
 	"kirin/rules"
 	"kirin/selfplay"
 	"kirin/selfplay/protocol"
@@ -20,6 +21,8 @@ type Search struct {
 	Nodes       int64          // PUCT search, that many simulations
 	MoveTime    time.Duration  // PUCT search, that long
 	Level       protocol.Level // a handicap; its Nodes bound the search besides, the zero Level none
+	Threads     int            // 0: 1; results repeat with one only
+	MateNodes   int            // positions of a mate search before each move; 0 none
 	Tree        mcts.Options   // the other constants
 }
 
@@ -30,6 +33,9 @@ func DefaultSearch() Search { return Search{Simulations: 64, Tree: mcts.DefaultO
 func (s Search) Validate() error {
 	var errs []error
 	set := 0
+	if s.MateNodes < 0 || s.Threads < 0 {
+		errs = append(errs, fmt.Errorf("mate, threads: %d, %d: none may be negative", s.MateNodes, s.Threads))
+	}
 	for _, n := range []int64{int64(s.Simulations), s.Nodes, int64(s.MoveTime)} {
 		if n > 0 {
 			set++
@@ -54,40 +60,43 @@ const clockShare = 30
 type Net struct {
 	name   string
 	search Search
-	eval   selfplay.Evaluator
-	tree   *mcts.Tree
+	driver *mcts.Driver[*rules.Position]
+	solver *mate.Solver // nil: none
 	game   *rules.Position
-	logits []float32
-	pv     []rules.Move
 	seed   uint64
 }
 
-// NewNet returns a player for one game at a time. The evaluator is used by this player alone.
-func NewNet(name string, v *rules.Variant, eval selfplay.Evaluator, s Search) (*Net, error) {
-	if err := s.Validate(); err != nil {
-		return nil, fmt.Errorf("player %s: %w", name, err)
-	}
-	o := s.Tree
-	o.Algorithm = mcts.PUCT
+// NewNet returns a player for one game at a time. newEval gives each of its threads an evaluator of its own.
+func NewNet(name string, v *rules.Variant, newEval func() selfplay.Evaluator, s Search) (*Net, error) {
+	s.Threads = max(s.Threads, 1)
+	d := mcts.DriverOptions{Threads: s.Threads, Batch: 1, Search: s.Tree}
+	d.Search.Algorithm = mcts.PUCT
 	switch {
 	case s.Simulations > 0:
-		o.Algorithm, o.Simulations = mcts.Gumbel, s.Simulations
+		d.Search.Algorithm, d.Search.Simulations = mcts.Gumbel, s.Simulations
 	case s.Nodes > 0:
-		o.Simulations = int(min(s.Nodes, 1<<20))
+		d.Search.Simulations = int(min(s.Nodes, 1<<20))
 	}
-	if o.MaxBytes == 0 && (s.MoveTime > 0 || s.Nodes > 1<<20) {
-		o.MaxBytes = treeBytes
+	if d.Search.MaxBytes == 0 && (s.MoveTime > 0 || s.Nodes > 1<<20) {
+		d.Search.MaxBytes = treeBytes
 	}
-	s.Tree = o
-	return &Net{
-		name: name, search: s, eval: eval,
-		tree: mcts.NewTree(o, v.MaxMoves()), game: v.Start(), logits: make([]float32, v.MaxMoves()),
-	}, nil
+	if err := errors.Join(s.Validate(), d.Validate()); err != nil {
+		return nil, fmt.Errorf("player %s: %w", name, err)
+	}
+	n := &Net{name: name, search: s, game: v.Start()}
+	n.driver = mcts.NewDriver(d, v.MaxMoves(), v.Start, func() mcts.Evaluator[*rules.Position] { return newEval() })
+	if s.MateNodes > 0 {
+		o := mate.DefaultOptions()
+		o.Nodes, o.TableBytes = int64(s.MateNodes), 8<<20
+		n.solver = mate.New(o)
+	}
+	return n, nil
 }
 
-// NetPlayer makes an Entrant of a net: newEval gives an evaluator of its own to every game played at the same time.
+// NetPlayer makes an Entrant of a net: newEval gives an evaluator of its own to every thread of every game played at the
+// same time.
 func NetPlayer(name string, v *rules.Variant, newEval func() selfplay.Evaluator, s Search) Entrant {
-	return Entrant{Name: name, Open: func(context.Context) (Player, error) { return NewNet(name, v, newEval(), s) }}
+	return Entrant{Name: name, Open: func(context.Context) (Player, error) { return NewNet(name, v, newEval, s) }}
 }
 
 // Seed fixes the choices of the next game; it matters at levels that draw by lot only.
@@ -103,40 +112,42 @@ func (n *Net) NewGame(context.Context, *rules.Position) error { return nil }
 func (n *Net) Move(ctx context.Context, p *rules.Position, l protocol.Limits) (Decision, error) {
 	n.game.CopyFrom(p)
 	budget, deadline := n.limits(l, p.Side())
-	n.tree.Reset(n.game, budget, nil)
-	for {
-		if ctx.Err() != nil {
-			return Decision{}, ctx.Err()
+	if n.solver != nil {
+		if r := n.solver.Solve(n.game); r.Status == mate.Mate && len(r.PV) > 0 {
+			return Decision{
+				Move: r.PV[0], Value: &rules.Value{Win: 1}, Nodes: r.Nodes, Depth: r.Plies, PV: formatMoves(n.game, r.PV),
+			}, nil
 		}
-		if !deadline.IsZero() && n.tree.Started() > 0 && !time.Now().Before(deadline) {
-			break
-		}
-		leaf, moves, ok := n.tree.Next(n.game)
-		if !ok {
-			if n.tree.Done() {
-				break
-			}
-			continue // many simulations have ended in known results
-		}
-		var v rules.Value
-		logits := n.logits[:len(moves)]
-		n.eval.Add(n.game, moves, logits, &v)
-		n.tree.Unwind(n.game)
-		if err := n.eval.Flush(); err != nil {
-			return Decision{}, fmt.Errorf("player %s: evaluate: %w", n.name, err)
-		}
-		n.tree.Expand(leaf, logits, v)
 	}
-	moves := n.tree.RootMoves()
-	if len(moves) == 0 {
+	timed := ctx
+	if !deadline.IsZero() {
+		var cancel context.CancelFunc
+		timed, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
+	if err := n.driver.Search(timed, n.game, budget, nil); err != nil {
+		return Decision{}, fmt.Errorf("player %s: %w", n.name, err)
+	}
+	if ctx.Err() != nil {
+		return Decision{}, ctx.Err()
+	}
+	var d Decision
+	n.driver.Read(func(t *mcts.Tree) {
+		moves := t.RootMoves()
+		if len(moves) == 0 {
+			return
+		}
+		v := t.RootValue()
+		pv := t.PV(nil)
+		d = Decision{
+			Move:  moves[n.search.Level.Choose(len(moves), t.Best(), t.Visits, source(n.seed, p))],
+			Value: &v, Nodes: int64(t.Started()), Depth: len(pv), PV: formatMoves(n.game, pv),
+		}
+	})
+	if d.Move == rules.NoMove {
 		return Decision{}, fmt.Errorf("player %s: no legal move in %s", n.name, p.SFEN())
 	}
-	v := n.tree.RootValue()
-	n.pv = n.tree.PV(n.pv[:0])
-	return Decision{
-		Move: moves[n.search.Level.Choose(len(moves), n.tree.Best(), n.tree.Visits, source(n.seed, p))], Value: &v, Nodes: int64(n.tree.Started()), Depth: len(n.pv),
-		PV: formatMoves(n.game, n.pv),
-	}, nil
+	return d, nil
 }
 
 // limits returns the simulations and the time of this move's end (zero: none).

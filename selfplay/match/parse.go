@@ -20,7 +20,8 @@ import (
 //	random | material
 //	usi:COMMAND | uci:COMMAND | cecp:COMMAND | gnu:COMMAND
 //
-// Settings: sims=64 nodes=1000 movetime=100ms depth=3 threads=1 level=easy timeout=60s name=TEXT option.NAME=VALUE.
+// Settings: sims=64 nodes=1000 movetime=100ms depth=3 threads=1 mate=5000 level=easy timeout=60s name=TEXT
+// option.NAME=VALUE; settingHelp tells which kind takes which.
 type Spec struct {
 	Text     string // as it was given
 	Kind     string // "net", "random", "material" or one of protocol.Protocols
@@ -31,6 +32,7 @@ type Spec struct {
 	Depth    int
 	MoveTime time.Duration
 	Threads  int
+	Mate     int // positions of a net's mate search, -1: not given
 	Level    string
 	Timeout  time.Duration
 	Options  []protocol.Setting
@@ -38,7 +40,7 @@ type Spec struct {
 
 // settingHelp lists the settings that a kind of player takes.
 var settingHelp = map[string][]string{
-	"net":      {"sims", "nodes", "movetime", "threads", "level", "name"},
+	"net":      {"sims", "nodes", "movetime", "mate", "threads", "level", "name"},
 	"random":   {"name"},
 	"material": {"name"},
 	"usi":      {"nodes", "movetime", "depth", "threads", "timeout", "name", "option.NAME"},
@@ -51,7 +53,7 @@ var settingHelp = map[string][]string{
 func ParsePlayer(text string) (Spec, error) {
 	parts := splitSettings(text)
 	kind, arg, hasArg := strings.Cut(parts[0], ":")
-	s := Spec{Text: text, Kind: kind, Arg: strings.TrimSpace(arg), Name: parts[0], Threads: 1}
+	s := Spec{Text: text, Kind: kind, Arg: strings.TrimSpace(arg), Name: parts[0], Threads: 1, Mate: -1}
 	allowed, ok := settingHelp[kind]
 	if !ok {
 		return s, fmt.Errorf("player %q: unknown kind %q (net:, random, material, usi:, uci:, cecp:, gnu:)", text, kind)
@@ -158,6 +160,9 @@ func (s *Spec) set(allowed []string, part string) error {
 	case "depth":
 		n, err = count(1)
 		s.Depth = int(min(n, 1000))
+	case "mate":
+		n, err = count(0)
+		s.Mate = int(min(n, 1<<30))
 	case "threads":
 		n, err = count(1)
 		s.Threads = int(min(n, 1024))
@@ -180,9 +185,20 @@ func (s Spec) limits() protocol.Limits {
 	return protocol.Limits{Nodes: s.Nodes, Depth: s.Depth, MoveTime: s.MoveTime}
 }
 
+// timedMateNodes is the mate search of nets limited by time: a few milliseconds. With a number of simulations or nodes
+// nets are compared at equal searches and look for no mates unless told to.
+const timedMateNodes = 5000
+
 // search is a net's search setting.
 func (s Spec) search() (Search, error) {
 	o := DefaultSearch()
+	o.Threads = s.Threads
+	if s.MoveTime > 0 {
+		o.MateNodes = timedMateNodes
+	}
+	if s.Mate >= 0 {
+		o.MateNodes = s.Mate
+	}
 	switch {
 	case s.Sims > 0:
 		o.Simulations = s.Sims

@@ -17,7 +17,7 @@ func TestPlayersAreReadFromText(t *testing.T) {
 	}{
 		{"random", Spec{Kind: "random", Name: "random", Threads: 1}},
 		{"material,name=greed", Spec{Kind: "material", Name: "greed", Threads: 1}},
-		{"net:runs/mini@latest,sims=64", Spec{Kind: "net", Arg: "runs/mini@latest", Name: "net:runs/mini@latest,sims=64", Sims: 64, Threads: 1}},
+		{"net:runs/mini@latest,sims=64,threads=2", Spec{Kind: "net", Arg: "runs/mini@latest", Name: "net:runs/mini@latest,sims=64,threads=2", Sims: 64, Threads: 2}},
 		{"net:shipped,level=easy", Spec{Kind: "net", Arg: "shipped", Name: "net:shipped,level=easy", Level: "easy", Threads: 1}},
 		{"usi:fairy-stockfish,nodes=1000,option.Skill Level=5", Spec{
 			Kind: "usi", Arg: "fairy-stockfish", Name: "usi:fairy-stockfish,nodes=1000,option.Skill Level=5", Nodes: 1000, Threads: 1,
@@ -33,7 +33,7 @@ func TestPlayersAreReadFromText(t *testing.T) {
 		}},
 	} {
 		got, err := ParsePlayer(c.text)
-		c.want.Text = c.text
+		c.want.Text, c.want.Mate = c.text, -1
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s:\n%+v\n%+v\n%v", c.text, got, c.want, err)
 		}

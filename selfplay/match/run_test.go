@@ -105,6 +105,13 @@ func TestStrongerPlayersWin(t *testing.T) {
 	}
 }
 
+func TestNetsSearchByTimeWithSeveralThreads(t *testing.T) {
+	r, err := Run(t.Context(), options(t, "net:x,movetime=5ms,threads=2", "random", 4))
+	if err != nil || r.Wins < 3 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func TestPairsHaveOneOpeningAndBothColours(t *testing.T) {
 	o := options(t, "random", "material", 8)
 	var games []*Game
