@@ -174,10 +174,10 @@ func (p *Position) explain(m Move) string {
 		return "an own piece stands on " + v.SquareString(m.To())
 	case !v.reach(pc, m.From(), occ).has(m.To()):
 		return "the " + v.kinds[pc.Kind()].English + " does not reach " + v.SquareString(m.To())
-	case p.v.rule.mateEnds && p.leavesAttacked(m):
-		return "the " + v.kinds[1].English + " would be left attacked"
 	case m.Promotes() && v.promote[pc] == NoPiece:
 		return "the " + v.kinds[pc.Kind()].English + " does not promote"
+	case p.v.rule.mateEnds && p.leavesAttacked(m):
+		return "the " + v.kinds[1].English + " would be left attacked"
 	case m.Promotes():
 		return "it may not promote with this move"
 	case slices.Contains(p.AppendBoardMoves(buf[:0]), m|movePromote):
