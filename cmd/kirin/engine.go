@@ -44,7 +44,7 @@ argument and spoken to with "usi" or "xboard", kirin is an engine too.`,
 	fl.StringVar(&net, "net", "", "net to play with: FILE, RUN@latest, RUN@STEP")
 	fl.IntVar(&o.Threads, "threads", o.Threads, "threads of a search")
 	fl.IntVar(&o.HashMB, "hash", o.HashMB, "memory of the search tree in MB")
-	fl.StringVar(&o.Level, "level", o.Level, "strength: easy, normal, hard or max")
+	fl.StringVar(&o.Level, "level", o.Level, "strength: beginner, easy, medium, hard or max")
 	return cmd
 }
 
