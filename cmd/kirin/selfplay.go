@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"kirin/dataset"
-	"kirin/metrics"
 	"kirin/network/encode"
 	"kirin/rules"
 
@@ -53,7 +50,6 @@ read. Any number of these processes may work on one folder.`,
 }
 
 func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
-	debug.SetMemoryLimit(memoryLimit)
 	r, err := openRun(f.dir)
 	if err != nil {
 		return err
@@ -70,15 +66,8 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err := dataset.CheckWorker(f.name + "w00a"); err != nil {
 		return fmt.Errorf("--name: %w", err)
 	}
-	set, err := kernelSet(r.cfg.Kernel)
-	if err != nil {
-		return err
-	}
 	p := newProgress(stderr)
-	m := metrics.New()
-	m.SetBuild(version, revision(), set.Name())
-	m.SetRun(filepath.Base(r.dir), r.variant.Name(), r.variant.Rules(), r.cfg.Net.Spec)
-	store, err := openStore(r, m, p.say)
+	set, m, store, err := r.begin(p)
 	if err != nil {
 		return err
 	}

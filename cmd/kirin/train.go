@@ -89,8 +89,6 @@ func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool
 	if f.duration < 0 || f.games < 0 || f.steps < 0 {
 		return fmt.Errorf("--for, --games and --steps cannot be negative")
 	}
-	debug.SetMemoryLimit(memoryLimit)
-	debug.SetGCPercent(50) // little of what a run allocates lives long
 	r, err := f.open(true)
 	if err != nil {
 		return err
@@ -103,15 +101,8 @@ func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool
 		return err
 	}
 	defer unlock()
-	set, err := kernelSet(r.cfg.Kernel)
-	if err != nil {
-		return err
-	}
 	p := newProgress(stderr)
-	m := metrics.New()
-	m.SetBuild(version, revision(), set.Name())
-	m.SetRun(filepath.Base(r.dir), r.variant.Name(), r.variant.Rules(), r.cfg.Net.Spec)
-	store, err := openStore(r, m, p.say)
+	set, m, store, err := r.begin(p)
 	if err != nil {
 		return err
 	}
@@ -274,6 +265,21 @@ func kernelSet(name string) (*kernel.Set, error) {
 		return nil, fmt.Errorf("kernel: %w", err)
 	}
 	return set, nil
+}
+
+// begin opens what every program that works on a run needs.
+func (r *runDir) begin(p *progress) (*kernel.Set, *metrics.Metrics, *dataset.Store, error) {
+	debug.SetMemoryLimit(memoryLimit)
+	debug.SetGCPercent(50) // little of what a run allocates lives long
+	set, err := kernelSet(r.cfg.Kernel)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m := metrics.New()
+	m.SetBuild(version, revision(), set.Name())
+	m.SetRun(filepath.Base(r.dir), r.variant.Name(), r.variant.Rules(), r.cfg.Net.Spec)
+	store, err := openStore(r, m, p.say)
+	return set, m, store, err
 }
 
 // openStore opens the run's games and reports what had to be put aside.
