@@ -114,6 +114,9 @@ func (r *Run) Load() (*rules.Variant, error) {
 	return rules.Load(r.Variant, settings...)
 }
 
+// maxWorkers bounds the memory of a process: a worker takes some MB.
+const maxWorkers = 256
+
 // Validate reports every fault at once, one line each, starting with the key.
 func (r *Run) Validate() error {
 	var errs []error
@@ -133,8 +136,8 @@ func (r *Run) Validate() error {
 	if _, err := network.ParseSpec(r.Net.Spec); err != nil {
 		bad("net.spec", err)
 	}
-	if w := r.Selfplay.Workers; w < 0 || w > 1024 {
-		bad("selfplay.workers", fmt.Errorf("%d is not between 0 (one per core) and 1024", w))
+	if w := r.Selfplay.Workers; w < 0 || w > maxWorkers {
+		bad("selfplay.workers", fmt.Errorf("%d is not between 0 (one per core) and %d", w, maxWorkers))
 	}
 	section("selfplay", r.Selfplay.Options.Validate())
 	section("search", r.Search.Validate())

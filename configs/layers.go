@@ -217,7 +217,7 @@ func setting(s string) (map[string]any, error) {
 	key, value, ok := strings.Cut(s, "=")
 	key = strings.TrimSpace(key)
 	if !ok || key == "" {
-		return nil, fmt.Errorf("--set %s: write key=value, for example --set train.batch=128", s)
+		return nil, fmt.Errorf("--set %s: write key=value, for example --set train.batch_size=128", s)
 	}
 	if err := knownKey(key); err != nil {
 		return nil, fmt.Errorf("--set %s: %w", s, err)

@@ -24,6 +24,8 @@ func newBench() *cobra.Command {
 		Long: `Bench measures CPU time, several rounds in turn with the other program, and gives
 the median. A figure says something on this machine only; a ratio says more.`,
 		Example: "  kirin bench rules\n  kirin bench net --variant chushogi --json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newBenchRules(), newBenchNet(), newBenchTrain(), newBenchSearch())
 	return cmd

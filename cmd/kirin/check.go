@@ -39,7 +39,7 @@ type checkReport struct {
 }
 
 func newCheck() *cobra.Command {
-	var dir string
+	dir := "runs/" + configs.Presets()[0]
 	var deep, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -66,7 +66,7 @@ something is damaged.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "runs/"+configs.Presets()[0], "folder of the run")
+	cmd.Flags().Var((*given)(&dir), "dir", "folder of the run")
 	cmd.Flags().BoolVar(&deep, "deep", false, "replay every game")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
@@ -99,9 +99,12 @@ func checkRun(dir string, deep bool) (*checkReport, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		fault(err)
 	}
-	if _, err := r.readRatings(); err != nil {
-		fault(err)
-	}
+	_, err = r.readRatings()
+	fault(err)
+	_, _, err = r.readRatedGames()
+	fault(err)
+	_, err = r.sessions()
+	fault(err)
 	progress, err := r.readProgress()
 	fault(err)
 	rep.Step, rep.Samples, rep.Positions = progress.Step, progress.Samples, progress.Played
@@ -146,12 +149,15 @@ func (rep *checkReport) checkWeights(r *runDir) error {
 	}
 	p, err := r.latest()
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && len(all) == 0:
 		rep.Notes = append(rep.Notes, "no weights have been published yet")
+	case errors.Is(err, fs.ErrNotExist):
+		faults = append(faults, fmt.Errorf("%s is missing; kirin train writes it anew", r.path("weights", "latest")))
 	case err != nil:
 		faults = append(faults, err)
 	default:
-		if _, err := r.readNet(p); err != nil {
+		// What is wrong with the file itself has been said above.
+		if _, err := r.readNet(p); err != nil && len(faults) == 0 {
 			faults = append(faults, err)
 		}
 	}

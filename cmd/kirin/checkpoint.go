@@ -8,8 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"slices"
 
 	"kirin/dataset/whole"
 	"kirin/network/train"
@@ -37,8 +36,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (r *runDir) checkpointDir(step int) string { return r.path("train", stepName(step)) }
 
-// saveCheckpoint writes train/<step> whole, points train/latest at it and
-// removes old ones.
+// saveCheckpoint writes train/<step> whole and removes the oldest.
 func (r *runDir) saveCheckpoint(t *train.Trainer, s loopState) error {
 	state, err := json.Marshal(s)
 	if err != nil {
@@ -57,9 +55,6 @@ func (r *runDir) saveCheckpoint(t *train.Trainer, s loopState) error {
 	if err != nil {
 		return err
 	}
-	if err := whole.WriteFile(r.path("train", "latest"), fmt.Appendln(nil, stepName(s.Step))); err != nil {
-		return err
-	}
 	all, err := steps(r.path("train"), "")
 	if err != nil {
 		return err
@@ -70,37 +65,24 @@ func (r *runDir) saveCheckpoint(t *train.Trainer, s loopState) error {
 	return err
 }
 
-// checkpoints lists the steps to try, the one train/latest names first, then
-// the older ones from new to old. Newer ones than train/latest names exist
-// only when it is damaged.
+// checkpoints lists the steps of the checkpoints, from new to old. A checkpoint
+// appears whole, so its folder is all there is to say that it exists.
 func (r *runDir) checkpoints() ([]int, error) {
 	all, err := steps(r.path("train"), "")
-	if err != nil {
-		return nil, err
+	slices.Reverse(all)
+	return all, err
+}
+
+// damagedSuffix is added to the name of a checkpoint that cannot be read.
+const damagedSuffix = ".damaged"
+
+// putAside takes a damaged checkpoint out of the way.
+func (r *runDir) putAside(step int) error {
+	to := r.checkpointDir(step) + damagedSuffix
+	if err := whole.RemoveDir(to); err != nil {
+		return err
 	}
-	newest := -1
-	b, err := os.ReadFile(r.path("train", "latest"))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	default:
-		if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
-			newest = n
-		}
-	}
-	var out []int
-	for i := len(all) - 1; i >= 0; i-- {
-		if newest < 0 || all[i] <= newest {
-			out = append(out, all[i])
-		}
-	}
-	if len(out) == 0 {
-		for i := len(all) - 1; i >= 0; i-- {
-			out = append(out, all[i])
-		}
-	}
-	return out, nil
+	return os.Rename(r.checkpointDir(step), to)
 }
 
 // loadCheckpoint restores the trainer and the loop from train/<step>.
@@ -109,12 +91,15 @@ func (r *runDir) loadCheckpoint(t *train.Trainer, step int) (loopState, error) {
 	dir := r.checkpointDir(step)
 	file := filepath.Join(dir, "loop.json")
 	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, fmt.Errorf("%s is missing", file)
+	}
 	if err != nil {
 		return s, err
 	}
 	var frame sealed
 	if err := json.Unmarshal(b, &frame); err != nil {
-		return s, fmt.Errorf("%s: damaged: %w", file, err)
+		return s, fmt.Errorf("%s: damaged: it is no JSON", file)
 	}
 	if crc32.Checksum(frame.State, castagnoli) != frame.Checksum {
 		return s, fmt.Errorf("%s: damaged: its checksum does not match", file)

@@ -18,7 +18,7 @@ type configFlags struct {
 
 func (f *configFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.config, "config", "", "preset or YAML file (presets: "+strings.Join(configs.Presets(), ", ")+")")
-	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one key, for example --set train.batch=128 (repeatable)")
+	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one key, for example --set train.batch_size=128 (repeatable)")
 }
 
 // load builds and checks the configuration.
@@ -45,6 +45,8 @@ func newConfig() *cobra.Command {
 --set key=value. "kirin config show" prints the complete result with a comment
 on every key; redirected into a file it is a good start for your own.`,
 		Example: "  kirin config show --config minishogi-quick > mine.yaml\n  kirin train --config mine.yaml",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newConfigList(), newConfigShow(), newConfigCheck())
 	return cmd

@@ -36,6 +36,11 @@ argument and spoken to with "usi" or "xboard", kirin is an engine too.`,
 			if err != nil {
 				return err
 			}
+			if net != "" {
+				if _, err := openEngineNet(v, net); err != nil {
+					return fmt.Errorf("--net: %w", err)
+				}
+			}
 			return engine.Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), engineConfig(v, net, o))
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,7 +70,13 @@ func (f *exportFlags) run(stdout, stderr io.Writer) error {
 		return fmt.Errorf("--format %s: a net is written as %s", f.format, strings.Join(netFormats, " or "))
 	case f.games != "" && !slices.Contains(gameFormats, f.format):
 		return fmt.Errorf("--format %s: games are written as %s", f.format, strings.Join(gameFormats, " or "))
-	case f.net != "":
+	case f.out == "-" && !slices.Contains(streamFormats, f.format):
+		return fmt.Errorf("--out -: only %s go to standard output", strings.Join(streamFormats, " and "))
+	}
+	if run := runOf(f.out); run != "" {
+		return fmt.Errorf("--out %s: that is inside the run %s, whose files are its own", f.out, run)
+	}
+	if f.net != "" {
 		return f.exportNet(stderr)
 	}
 	return f.exportGames(stdout, stderr)
@@ -112,6 +119,34 @@ func (f *exportFlags) exportNet(stderr io.Writer) error {
 	}
 	fmt.Fprintf(stderr, "%s: net %s of step %d; its policy indices: %s, its input planes: %s\n", f.out, w.Form.Spec, w.Meta.Step, moves, planes)
 	return nil
+}
+
+// streamFormats can be written to standard output.
+var streamFormats = []string{"usi", "csa"}
+
+// runOf is the run in whose folder a path lies, or "".
+func runOf(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if r := (&runDir{dir: dir}); isRun(r) {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+func isRun(r *runDir) bool {
+	for _, name := range []string{"config.yaml", "games", "weights", "train"} {
+		if _, err := os.Stat(r.path(name)); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // writeTable makes a file whole of what write writes.

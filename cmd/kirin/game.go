@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,7 +25,7 @@ func (f *gameFlags) add(cmd *cobra.Command) {
 }
 
 func (f *gameFlags) addSFEN(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.sfen, "sfen", "", "position (default: the start position)")
+	cmd.Flags().Var((*given)(&f.sfen), "sfen", "position (default: the start position)")
 }
 
 // load returns the game.
@@ -61,5 +62,20 @@ func playMoves(p *rules.Position, moves []string) error {
 		}
 		p.Do(m)
 	}
+	return nil
+}
+
+// given is a text flag that may be left out but not be empty: an unset variable
+// of the shell is a mistake, not a wish.
+type given string
+
+func (g *given) String() string { return string(*g) }
+func (g *given) Type() string   { return "string" }
+
+func (g *given) Set(s string) error {
+	if s == "" {
+		return errors.New("it is empty")
+	}
+	*g = given(s)
 	return nil
 }

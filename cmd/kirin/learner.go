@@ -171,6 +171,7 @@ func (l *learner) restore() (bool, error) {
 		return false, err
 	}
 	var faults []error
+	var damaged []int
 	for _, step := range all {
 		s, err := l.run.loadCheckpoint(l.trainer, step)
 		if err == nil {
@@ -178,15 +179,18 @@ func (l *learner) restore() (bool, error) {
 		}
 		if err == nil {
 			l.saved = step
-			for _, f := range faults {
-				l.say("checkpoint left out: %v", f)
+			for i, f := range faults {
+				l.say("checkpoint of step %d put aside, going back to step %d: %v", damaged[i], step, f)
+				if err := l.run.putAside(damaged[i]); err != nil {
+					return false, err
+				}
 			}
 			return true, nil
 		}
-		faults = append(faults, err)
+		faults, damaged = append(faults, err), append(damaged, step)
 	}
 	if len(faults) > 0 {
-		return false, fmt.Errorf("no checkpoint of %s can be read: %w; to begin again from the newest weights use another --dir with --from %s", l.run.dir, errors.Join(faults...), l.run.dir)
+		return false, fmt.Errorf("none of the %d checkpoints of %s can be read (%w); to begin again from the newest weights use another --dir with --from %s", len(faults), l.run.dir, faults[0], l.run.dir)
 	}
 	return false, nil
 }
@@ -262,6 +266,19 @@ func (l *learner) take(games []*dataset.Game) {
 		}
 	}
 	l.tell()
+}
+
+// catchUp takes in every game that is stored and has not been read.
+func (l *learner) catchUp() error {
+	for more := true; more; {
+		batch, err := l.feed.Poll(pollGames)
+		l.take(batch.Games)
+		if err != nil {
+			return err
+		}
+		more = batch.More
+	}
+	return nil
 }
 
 // step draws a batch and trains on it.

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -269,91 +268,6 @@ func TestAFolderThatCannotBeWrittenGetsOneSentence(t *testing.T) {
 	}
 }
 
-// flip changes one bit in the middle of a file.
-func flip(t *testing.T, file string) {
-	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b[len(b)/2] ^= 4
-	if err := os.WriteFile(file, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// newest returns the file of a kind that sorts last.
-func newest(t *testing.T, dir, suffix string) string {
-	t.Helper()
-	var files []string
-	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(path, suffix) {
-			files = append(files, path)
-		}
-		return nil
-	})
-	if len(files) == 0 {
-		t.Fatalf("%s holds no *%s", dir, suffix)
-	}
-	slices.Sort(files)
-	return files[len(files)-1]
-}
-
-func TestDamageIsFoundNamedAndSurvived(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		file func(t *testing.T, dir string) string
-		hurt func(t *testing.T, file string)
-		goes bool // training goes on by itself
-	}{
-		{"shard", func(t *testing.T, dir string) string { return newest(t, filepath.Join(dir, "games"), ".parquet") }, flip, true},
-		{"truncated shard", func(t *testing.T, dir string) string { return newest(t, filepath.Join(dir, "games"), ".parquet") }, func(t *testing.T, file string) {
-			info, err := os.Stat(file)
-			if err == nil {
-				err = os.Truncate(file, info.Size()*2/3)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}, true},
-		{"weights", func(t *testing.T, dir string) string { return newest(t, filepath.Join(dir, "weights"), ".safetensors") }, flip, true},
-		{"checkpoint", func(t *testing.T, dir string) string {
-			return newest(t, filepath.Join(dir, "train"), "trainer.safetensors")
-		}, flip, true},
-		{"loop state", func(t *testing.T, dir string) string { return newest(t, filepath.Join(dir, "train"), "loop.json") }, flip, true},
-		{"configuration", func(t *testing.T, dir string) string { return filepath.Join(dir, "config.yaml") }, flip, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := trained(t)
-			before, err := checkRun(dir, true)
-			if err != nil || len(before.Faults) > 0 {
-				t.Fatalf("%v %q", err, before.Faults)
-			}
-			file := c.file(t, dir)
-			c.hurt(t, file)
-			status, out, errs := kirin(t, "check", "--dir", dir)
-			if status == 0 || !strings.Contains(out+errs, filepath.Base(file)) {
-				t.Errorf("check: exit status %d\n%s%s", status, out, errs)
-			}
-			if !c.goes {
-				status, _, errs := kirin(t, "train", "--dir", dir, "--steps", "25")
-				if status == 0 || !strings.Contains(errs, file) || strings.Count(strings.TrimSpace(errs), "\n") > 0 {
-					t.Errorf("train: exit status %d\n%s", status, errs)
-				}
-				return
-			}
-			mustRun(t, "train", "--dir", dir, "--steps", "30")
-			after, err := checkRun(dir, true)
-			if err != nil || len(after.Faults) > 0 {
-				t.Errorf("after going on: %v %q", err, after.Faults)
-			}
-			if after.Step < 30 {
-				t.Errorf("step %d", after.Step)
-			}
-		})
-	}
-}
-
 func TestStoredGamesAreReproducedBitForBit(t *testing.T) {
 	dir := trained(t)
 	out := mustRun(t, "replay", "--dir", dir, "--last", "5", "--verify", "--json")
@@ -451,5 +365,31 @@ func TestMatesAreFoundAndFilesOfThemChecked(t *testing.T) {
 	}
 	if out := mustRun(t, "mate", "--check", file); !strings.Contains(out, "1 rows, 1 found, 0 wrong") {
 		t.Errorf("got %q", out)
+	}
+}
+
+func TestAStartCountsTheGamesThatAreStored(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	mustRun(t, tiny(dir, "--games", "8", "--set", "loop.first_positions=1000000")...)
+	rep, err := checkRun(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := mustRun(t, "train", "--dir", dir, "--games", "8", "--json")
+	var end struct{ Games int64 }
+	if err := json.Unmarshal([]byte(out), &end); err != nil || end.Games < rep.Games.Games || rep.Games.Games < 8 {
+		t.Errorf("%d games stored, the next start ends with %s (%v)", rep.Games.Games, out, err)
+	}
+}
+
+func TestExportWritesOverNothingThatIsNotItsOwn(t *testing.T) {
+	dir := trained(t)
+	for _, out := range []string{filepath.Join(dir, "weights", "latest"), filepath.Join(dir, "x.onnx"), t.TempDir()} {
+		if status, _, errs := kirin(t, "export", "--net", dir, "--format", "onnx", "--out", out); status == 0 || strings.Count(strings.TrimSpace(errs), "\n") > 0 {
+			t.Errorf("--out %s: exit status %d\n%s", out, status, errs)
+		}
+	}
+	if rep, err := checkRun(dir, false); err != nil || len(rep.Faults) > 0 {
+		t.Errorf("%v %q", err, rep.Faults)
 	}
 }

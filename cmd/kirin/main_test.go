@@ -75,6 +75,18 @@ func TestArgumentsThatAreWrongGetOneSentence(t *testing.T) {
 		want string
 	}{
 		{"nonsense", `unknown command "nonsense"`},
+		{"trian", "did you mean train?"},
+		{"bench foo", `unknown command "foo"`},
+		{"config foo", `unknown command "foo"`},
+		{"check --dir=", "--dir"},
+		{"show --sfen=", "--sfen"},
+		{"show --ply -7", "--ply -7 is negative"},
+		{"show --svg x.svg --as kif", "either --svg or --as"},
+		{"engine --net nowhere", "there is no such file or run"},
+		{"train --from nowhere --dir " + dir + "/new", "there is no such file or run"},
+		{"match --a usi:no-such-engine --b random --games 2", "no-such-engine"},
+		{"match --a random --b uci:no-such-engine --games 2", "no-such-engine"},
+		{"export --net x --format onnx --out -", "--out -: only usi and csa"},
 		{"train --config nowhere.yaml", "nowhere.yaml: no such file, and no preset of that name"},
 		{"train --set train.bach_size=1 --dir " + dir, `did you mean "train.batch_size"?`},
 		{"train --for -1s --dir " + dir, "cannot be negative"},

@@ -282,6 +282,9 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 	}
 	var number, started atomic.Int64
 	for i := range n {
+		if ctx.Err() != nil {
+			return nil
+		}
 		p := &player{
 			server: c.server, store: c.store, metrics: c.metrics,
 			name:     fmt.Sprintf("%sw%02d", c.prefix, i),

@@ -15,7 +15,7 @@ import (
 )
 
 func newRate() *cobra.Command {
-	var dir, plot string
+	dir, plot := "runs/"+configs.Presets()[0], ""
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rate",
@@ -55,7 +55,7 @@ of moving first are part of the model; the intervals are 95 %.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "runs/"+configs.Presets()[0], "folder of the run")
+	cmd.Flags().Var((*given)(&dir), "dir", "folder of the run")
 	cmd.Flags().StringVar(&plot, "plot", "", "also draw the ratings into this .png or .svg file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd

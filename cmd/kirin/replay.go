@@ -39,7 +39,7 @@ type replayed struct {
 }
 
 func newReplay() *cobra.Command {
-	var f replayFlags
+	f := replayFlags{dir: "runs/" + configs.Presets()[0]}
 	cmd := &cobra.Command{
 		Use:   "replay [ID...]",
 		Short: "Show stored games, or play them again bit for bit",
@@ -53,7 +53,7 @@ given. The exit status is 1 when a game is not what it should be.`,
 			return f.run(cmd.Context(), cmd.OutOrStdout(), args)
 		},
 	}
-	cmd.Flags().StringVar(&f.dir, "dir", "runs/"+configs.Presets()[0], "folder of the run")
+	cmd.Flags().Var((*given)(&f.dir), "dir", "folder of the run")
 	cmd.Flags().BoolVar(&f.verify, "verify", false, "play the games again and compare")
 	cmd.Flags().IntVar(&f.last, "last", 0, "take the newest games, this many")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object a game")

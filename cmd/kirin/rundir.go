@@ -23,7 +23,7 @@ import (
 //	config.yaml                 complete, written once
 //	games/                      dataset's store
 //	weights/<step>.safetensors  nets for the workers; weights/latest names the newest
-//	train/<step>/               checkpoints; train/latest names the newest
+//	train/<step>/               checkpoints
 //	ratings.jsonl, rating.json  rating games, and the table fitted over them
 //	progress.json               what the trainer has used, for workers in other processes
 //	log.jsonl                   the curves of the page
@@ -47,7 +47,7 @@ type runFlags struct {
 
 func (f *runFlags) add(cmd *cobra.Command) {
 	f.configFlags.add(cmd)
-	cmd.Flags().StringVar(&f.dir, "dir", "", "folder of the run (default runs/PRESET)")
+	cmd.Flags().Var((*given)(&f.dir), "dir", "folder of the run (default runs/PRESET)")
 }
 
 // folder is --dir or the preset's folder under runs.
@@ -203,19 +203,29 @@ func (r *runDir) session() (int, error) {
 		return 0, fmt.Errorf("lock %s: %w", l.Path(), err)
 	}
 	defer l.Unlock()
-	n := 0
-	b, err := os.ReadFile(r.path("session"))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	n, err := r.sessions()
+	if err != nil {
 		return 0, err
-	default:
-		if n, err = strconv.Atoi(strings.TrimSpace(string(b))); err != nil || n < 0 {
-			return 0, fmt.Errorf("%s: damaged: %q is not a number; write the number of starts so far into it (any larger number will do)", r.path("session"), strings.TrimSpace(string(b)))
-		}
 	}
 	n++
 	return n, whole.WriteFile(r.path("session"), []byte(strconv.Itoa(n)+"\n"))
+}
+
+// sessions reads the number of starts so far.
+func (r *runDir) sessions() (int, error) {
+	b, err := os.ReadFile(r.path("session"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	text := strings.TrimSpace(string(b))
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s: damaged: %q is not a number; write the number of starts so far into it (any larger number will do)", r.path("session"), text)
+	}
+	return n, nil
 }
 
 // steps lists the numbered entries of a folder, ascending.

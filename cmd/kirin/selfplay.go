@@ -39,7 +39,7 @@ read. Any number of these processes may work on one folder.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.dir, "dir", "", "folder of the run")
+	fl.Var((*given)(&f.dir), "dir", "folder of the run")
 	fl.DurationVar(&f.duration, "for", 0, "stop after this time")
 	fl.Int64Var(&f.games, "games", 0, "stop after this many games")
 	fl.StringVar(&f.name, "name", "", "name of these players among all that write into the folder (default p and the process's number)")
@@ -57,8 +57,11 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 	if r.cfg.Schedule == "lockstep" {
 		return fmt.Errorf("%s: the lockstep schedule plays and trains in one process: use kirin train", r.dir)
 	}
-	if f.workers >= 0 {
+	if f.workers != -1 {
 		r.cfg.Selfplay.Workers = f.workers
+		if err := checkConfig(r.cfg); err != nil {
+			return fmt.Errorf("--workers: %w", err)
+		}
 	}
 	if f.name == "" {
 		f.name = fmt.Sprintf("p%d", os.Getpid())

@@ -69,6 +69,12 @@ func (f *showFlags) run(cmd *cobra.Command, args []string) error {
 	if !slices.Contains(showFormats, f.as) {
 		return fmt.Errorf("--as %s: not one of %s", f.as, strings.Join(showFormats, ", "))
 	}
+	if f.svg != "" && f.as != "text" {
+		return errors.New("give either --svg or --as")
+	}
+	if cmd.Flags().Changed("ply") && f.ply < 0 {
+		return fmt.Errorf("--ply %d is negative", f.ply)
+	}
 	g, err := f.load(cmd, args)
 	if err != nil {
 		return err

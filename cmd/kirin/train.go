@@ -13,6 +13,7 @@ import (
 
 	"kirin/dataset"
 	"kirin/metrics"
+	"kirin/network"
 	"kirin/network/kernel"
 	"kirin/rules"
 
@@ -54,7 +55,7 @@ Ctrl-C, or lose power: the same command goes on where it was. Without --for,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().Int64Var(&f.games, "games", 0, "stop when the run holds this many games")
+	cmd.Flags().Int64Var(&f.games, "games", 0, "stop when the run holds this many games (0: no limit)")
 	return cmd
 }
 
@@ -78,8 +79,8 @@ nets they play with. One trainer works on a run at a time.`,
 
 func (f *loopFlags) add(cmd *cobra.Command) {
 	f.runFlags.add(cmd)
-	cmd.Flags().DurationVar(&f.duration, "for", 0, "stop after this time, for example 10m or 8h")
-	cmd.Flags().IntVar(&f.steps, "steps", 0, "stop at this training step of the run")
+	cmd.Flags().DurationVar(&f.duration, "for", 0, "stop after this time, for example 10m or 8h (0: no limit)")
+	cmd.Flags().IntVar(&f.steps, "steps", 0, "stop at this training step of the run (0: no limit)")
 	cmd.Flags().StringVar(&f.from, "from", "", "start a new run from these weights: FILE, RUN@latest, RUN@STEP")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object at the end")
 }
@@ -88,6 +89,15 @@ func (f *loopFlags) add(cmd *cobra.Command) {
 func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool) (err error) {
 	if f.duration < 0 || f.games < 0 || f.steps < 0 {
 		return fmt.Errorf("--for, --games and --steps cannot be negative")
+	}
+	if f.from != "" {
+		file, err := netFile(f.from)
+		if err == nil {
+			_, err = network.ReadWeights(file)
+		}
+		if err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
 	}
 	r, err := f.open(true)
 	if err != nil {
@@ -122,6 +132,11 @@ func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool
 	}
 	l.crew, l.steps, l.seen = crew, f.steps, mon.finished
 	mon.total = l.state.Games
+	if r.cfg.Schedule == "free" {
+		if err := l.catchUp(); err != nil {
+			return err
+		}
+	}
 	p.say("%s %s: %s, net %s, kernel set %s, schedule %s", map[bool]string{true: "new run", false: "continuing"}[r.fresh], r.dir, r.variant.Name(), r.cfg.Net.Spec, set.Name(), r.cfg.Schedule)
 	if !r.fresh {
 		p.say("at step %d with %d games", l.state.Step, l.state.Games)
@@ -203,7 +218,11 @@ func (f *loopFlags) loop(ctx context.Context, cancel func(), r *runDir, l *learn
 	err = errors.Join(ignoreCancel(err), o.crew.wait())
 	<-rated
 	err = errors.Join(err, rating)
-	if l.bad == 0 && l.state.Step > l.saved {
+	unread := l.state.Games
+	if err == nil && r.cfg.Schedule == "free" {
+		err = l.catchUp()
+	}
+	if l.bad == 0 && (l.state.Step > l.saved || l.state.Games > unread) {
 		err = errors.Join(err, l.save(true))
 	}
 	if waitable(err) {

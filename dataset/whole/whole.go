@@ -37,11 +37,23 @@ type File struct {
 
 // Create opens a temporary file that Commit will rename to path.
 func Create(path string) (*File, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
+		return nil, fmt.Errorf("write %s: it exists and is no regular file", path)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", path, err)
+		return nil, fmt.Errorf("write %s: %w", path, cause(err))
 	}
 	return &File{f, path}, nil
+}
+
+// cause leaves the temporary name out of an error.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }
 
 // Commit flushes the file, gives it its name and flushes the folder.

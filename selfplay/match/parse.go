@@ -262,7 +262,11 @@ func (s Spec) Entrant(v *rules.Variant, open NetOpener) (Entrant, error) {
 		return Entrant{}, fmt.Errorf("player %q: %w", s.Text, err)
 	}
 	return Entrant{s.Name, func(ctx context.Context) (Player, error) {
-		return NewExternal(ctx, s.Name, o, s.limits())
+		e, err := NewExternal(ctx, s.Name, o, s.limits())
+		if err != nil {
+			return nil, err // not e: a Player that holds a nil *External is not nil
+		}
+		return e, nil
 	}}, nil
 }
 
