@@ -166,6 +166,41 @@ func TestARestoredWindowNamesMissingGames(t *testing.T) {
 	}
 }
 
+func TestARestoredWindowPutsDamagedShardsAside(t *testing.T) {
+	dir := t.TempDir()
+	var reports []Damage
+	s := openStore(t, dir, func(o *Options) {
+		o.SealGames = 4
+		o.OnDamage = func(d Damage) { reports = append(reports, d) }
+	})
+	v := loadGame(t, "minishogi")
+	games := randomGames(v, 0, 8, 20)
+	appendAll(t, openWriter(t, s, "w0"), games)
+	window := newWindow(t, v, nil)
+	for _, g := range games {
+		if _, err := window.Add(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := files(t, dir)[1]
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 4
+	if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	restored := newWindow(t, v, nil)
+	err = restored.Restore(window.Cursor(), s)
+	if !errors.Is(err, ErrMissing) || restored.Games() != 4 || len(reports) != 1 || reports[0].Path != name {
+		t.Fatalf("%d games, %v, reports %+v", restored.Games(), err, reports)
+	}
+	if report, err := Check(dir, true); err != nil || len(report.Damaged) > 0 {
+		t.Errorf("after the restore: %v %+v", err, report)
+	}
+}
+
 func TestRetentionDeletesTheOldestShardsThatNobodyNeeds(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, func(o *Options) { o.SealGames = 2 })

@@ -188,8 +188,8 @@ func (s *Store) All() iter.Seq2[*Game, error] {
 }
 
 // newestFirst calls journal for each journal, then shard for each shard from the newest to the oldest, until one of them
-// returns false. Damaged shards are left out.
-func (s *Store) newestFirst(journal func(*Replay) bool, shard func(*shard) (bool, error)) error {
+// returns false. Damaged shards are given to bad, which nil leaves out.
+func (s *Store) newestFirst(journal func(*Replay) bool, shard func(*shard) (bool, error), bad func(located, error) error) error {
 	journals, err := s.journals()
 	if err != nil {
 		return err
@@ -211,15 +211,20 @@ func (s *Store) newestFirst(journal func(*Replay) bool, shard func(*shard) (bool
 		}
 	}
 	for _, l := range slices.Backward(shards) {
-		sh, err := openShard(s.fsys, s.path(l))
-		if errors.Is(err, ErrDamaged) || errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
 		more := false
+		sh, err := openShard(s.fsys, s.path(l))
 		if err == nil {
 			more, err = shard(sh)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrDamaged) && bad == nil:
+			continue
+		case errors.Is(err, ErrDamaged):
+			if err := bad(l, err); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
 			return s.at(l, err)
 		}
 		if !more {
@@ -244,7 +249,7 @@ func (s *Store) Newest(n int) ([]*Game, error) {
 			return nil
 		})
 		return true, err
-	})
+	}, nil)
 	slices.SortStableFunc(list, func(a, b *Game) int {
 		return cmp.Or(cmp.Compare(b.Step, a.Step), cmp.Compare(b.Number, a.Number), slices.Compare(a.ID[:], b.ID[:]))
 	})
@@ -276,7 +281,7 @@ func (s *Store) Find(id ID) (*Game, error) {
 			err = sh.games(s.codec, take)
 		}
 		return found == nil, err
-	})
+	}, nil)
 	if err == nil && found == nil {
 		err = fmt.Errorf("game %v: %w", id, ErrNotFound)
 	}

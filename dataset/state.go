@@ -58,8 +58,8 @@ func (w *Window) Cursor() []byte {
 }
 
 // Restore fills an empty window with the games that a cursor names, from the store: it then is what it was when the
-// cursor was taken. If games are missing, because a shard was put aside since, the others are restored and the error
-// wraps ErrMissing.
+// cursor was taken. Damaged shards among those it reads are put aside and reported to Options.OnDamage. If games are
+// missing, because a shard was put aside now or before, the others are restored and the error wraps ErrMissing.
 func (w *Window) Restore(cursor []byte, s *Store) error {
 	if len(w.known) > 0 || w.added > 0 {
 		return errors.New("window: only an empty window can be restored")
@@ -129,6 +129,6 @@ func (s *Store) collect(wanted map[ID]int, take func(*Game) error, done func() b
 			err = sh.games(s.codec, take)
 		}
 		return !done(), err
-	})
+	}, s.quarantineShard)
 	return errors.Join(failed, err)
 }
