@@ -1,6 +1,9 @@
 package metrics
 
-import "runtime"
+import (
+	"runtime"
+	"time"
+)
 
 // Clock accounts the CPU time of one goroutine to the parts of the work. The
 // goroutine that makes it stays on its operating system thread until Stop, so
@@ -36,9 +39,7 @@ func (m *Metrics) Clock(p Part) *Clock {
 // and makes p the current part.
 func (c *Clock) Enter(p Part) {
 	now := c.read()
-	if d := now - c.last; d > 0 {
-		c.metrics.cpu[c.part].Add(d)
-	}
+	c.metrics.Spend(c.part, time.Duration((now-c.last)*float64(time.Second)))
 	c.last, c.part = now, p
 }
 

@@ -31,6 +31,10 @@ func TestAClockAccountsTimeToThePartThatWasCurrent(t *testing.T) {
 	c.Enter(PartStorage)
 	now += 4
 	c.Stop()
+	m.Spend(PartRating, time.Hour)
+	if got := m.Spent(); got != 9500*time.Millisecond {
+		t.Errorf("%v in all without rating games, want 9.5s", got)
+	}
 	for p, want := range map[Part]float64{PartSearch: 2.5, PartNetwork: 3, PartStorage: 4, PartTrain: 0} {
 		if got := cpuSeconds(t, m, p); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s: %g s, want %g", p, got, want)

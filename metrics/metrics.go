@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,6 +31,7 @@ type Metrics struct {
 	build    *prometheus.GaugeVec
 	run      *prometheus.GaugeVec
 	cpu      [PartCount]prometheus.Counter
+	spent    [PartCount]atomic.Int64 // the same in nanoseconds
 	waiting  *prometheus.GaugeVec
 	games    *prometheus.CounterVec
 	lengths  prometheus.Histogram
@@ -279,9 +281,26 @@ func (m *Metrics) SetRatings(ratings []Rating) {
 	}
 }
 
-// CPU is the counter of CPU seconds of a part, for callers that measure the
-// time themselves. [Clock] feeds it for one goroutine.
-func (m *Metrics) CPU(p Part) prometheus.Counter { return m.cpu[p] }
+// Spend accounts CPU time to a part, for callers that measure it themselves.
+// [Clock] does it for one goroutine.
+func (m *Metrics) Spend(p Part, cpu time.Duration) {
+	if cpu > 0 {
+		m.cpu[p].Add(cpu.Seconds())
+		m.spent[p].Add(int64(cpu))
+	}
+}
+
+// Spent is the CPU time accounted to the parts of the work since New, rating
+// games left out: they measure a run and do not belong to it.
+func (m *Metrics) Spent() time.Duration {
+	sum := int64(0)
+	for p := range m.spent {
+		if Part(p) != PartRating {
+			sum += m.spent[p].Load()
+		}
+	}
+	return time.Duration(sum)
+}
 
 // Snapshot reads every sample of kirin and two of the process (CPU seconds,
 // resident memory) under its name in Prometheus' text form. Values that are

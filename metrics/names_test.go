@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -68,7 +69,7 @@ func everySet() *Metrics {
 	m.GameOver("sente", "checkmate", 44)
 	m.Stepped(12, 256)
 	m.Wait("train", WaitGames)
-	m.CPU(PartSearch).Add(1)
+	m.Spend(PartSearch, time.Second)
 	m.clients.Set(1)
 	return m
 }

@@ -17,13 +17,14 @@ import (
 // loopState is what the loop itself must remember, beside the trainer's own
 // state, to go on exactly: it is loop.json in each checkpoint.
 type loopState struct {
-	Step    int    `json:"step"`
-	Samples int64  `json:"samples"`   // drawn so far
-	Played  int64  `json:"positions"` // of all games seen so far
-	Games   int64  `json:"games"`     // seen so far
-	Random  []byte `json:"random"`    // of the sampler
-	Feed    []byte `json:"feed"`      // what has been read of the games
-	Window  []byte `json:"window"`    // which games it holds, in order
+	Step    int     `json:"step"`
+	Samples int64   `json:"samples"`     // drawn so far
+	Played  int64   `json:"positions"`   // of all games seen so far
+	Games   int64   `json:"games"`       // seen so far
+	CPU     float64 `json:"cpu_seconds"` // of play, training and storage so far, all starts together
+	Random  []byte  `json:"random"`      // of the sampler
+	Feed    []byte  `json:"feed"`        // what has been read of the games
+	Window  []byte  `json:"window"`      // which games it holds, in order
 }
 
 // sealed is loop.json's frame: a flipped bit is noticed.

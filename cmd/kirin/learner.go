@@ -45,9 +45,10 @@ type learner struct {
 	seen    func(g *dataset.Game) // each game that enters the window
 
 	state  loopState
-	saved  int // step of the last checkpoint
-	bad    int // non-finite steps in a row
-	steps  int // target of --steps, 0 for no end
+	before time.Duration // CPU time of earlier starts
+	saved  int           // step of the last checkpoint
+	bad    int           // non-finite steps in a row
+	steps  int           // target of --steps, 0 for no end
 	shown  map[string]float64
 	status loopStatus
 }
@@ -118,6 +119,7 @@ func newLearner(r *runDir, store *dataset.Store, set *kernel.Set, m *metrics.Met
 	} else if err := errors.Join(l.republish(), l.writeProgress()); err != nil {
 		return nil, err
 	}
+	l.before = time.Duration(l.state.CPU * float64(time.Second))
 	l.balance = newBalance(r.cfg.Loop.SamplesPerPosition, slack(r.cfg))
 	l.balance.set(l.state.Played, l.state.Samples)
 	m.SetStep(int64(l.state.Step))
@@ -339,13 +341,17 @@ func (l *learner) rewind() error {
 	return nil
 }
 
+// cpu is the CPU time that the run has taken, all starts together, rating games
+// left out.
+func (l *learner) cpu() time.Duration { return l.before + l.metrics.Spent() }
+
 // save writes a checkpoint and, with it, the net for the players.
 func (l *learner) save(publish bool) error {
 	var err error
 	if l.state.Random, err = l.source.MarshalBinary(); err != nil {
 		return err
 	}
-	l.state.Feed, l.state.Window = l.feed.State(), l.window.Cursor()
+	l.state.Feed, l.state.Window, l.state.CPU = l.feed.State(), l.window.Cursor(), l.cpu().Seconds()
 	if err := l.run.saveCheckpoint(l.trainer, l.state); err != nil {
 		return err
 	}

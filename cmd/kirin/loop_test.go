@@ -393,3 +393,31 @@ func TestExportWritesOverNothingThatIsNotItsOwn(t *testing.T) {
 		t.Errorf("%v %q", err, rep.Faults)
 	}
 }
+
+func TestABudgetOfCPUTimeCoversAllStartsTogether(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	cpu := 0.0
+	for _, c := range []struct {
+		budget string
+		least  float64
+		more   bool
+	}{{"1500ms", 1.5, true}, {"1500ms", 1.5, false}, {"2500ms", 2.5, true}} {
+		args := []string{"train", "--dir", dir, "--cpu", c.budget, "--json"}
+		if cpu == 0 {
+			args = tiny(dir, "--cpu", c.budget, "--json")
+		}
+		var end struct {
+			CPU float64 `json:"cpu_seconds"`
+		}
+		if err := json.Unmarshal([]byte(mustRun(t, args...)), &end); err != nil {
+			t.Fatal(err)
+		}
+		if end.CPU < c.least-0.01 || end.CPU > c.least+1 || !c.more && end.CPU > cpu+0.3 {
+			t.Errorf("--cpu %s after %g s: the run has taken %g s", c.budget, cpu, end.CPU)
+		}
+		cpu = end.CPU
+	}
+	if status, _, errs := kirin(t, "train", "--dir", dir, "--cpu", "-1s"); status == 0 || !strings.Contains(errs, "cannot be negative") {
+		t.Errorf("exit status %d\n%s", status, errs)
+	}
+}

@@ -24,10 +24,14 @@ import (
 // beyond what a run needs; it is no hard bound.
 const memoryLimit = 1200 << 20
 
+// budgetEvery is how often the CPU time is compared with its limit.
+const budgetEvery = 20 * time.Millisecond
+
 // loopFlags are the flags of train and learn.
 type loopFlags struct {
 	runFlags
 	duration time.Duration
+	cpu      time.Duration
 	games    int64
 	steps    int
 	from     string
@@ -45,7 +49,7 @@ is in the first line it prints.
 
 Everything is in the run's folder (runs/PRESET, or --dir). Stop at any time with
 Ctrl-C, or lose power: the same command goes on where it was. Without --for,
---games or --steps it trains until it is stopped.`,
+--cpu, --games or --steps it trains until it is stopped.`,
 		Example: `  kirin train --for 10m
   kirin train --config minishogi --dir runs/big --set net.spec=6x96
   kirin train --from runs/minishogi@latest --dir runs/second`,
@@ -56,6 +60,7 @@ Ctrl-C, or lose power: the same command goes on where it was. Without --for,
 	}
 	f.add(cmd)
 	cmd.Flags().Int64Var(&f.games, "games", 0, "stop when the run holds this many games (0: no limit)")
+	cmd.Flags().DurationVar(&f.cpu, "cpu", 0, "stop when play and training have taken this much CPU time, all starts of the run together (0: no limit)")
 	return cmd
 }
 
@@ -85,10 +90,20 @@ func (f *loopFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object at the end")
 }
 
-// run is the loop: it opens the run, starts the parts and waits for the end.
-func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool) (err error) {
-	if f.duration < 0 || f.games < 0 || f.steps < 0 {
-		return fmt.Errorf("--for, --games and --steps cannot be negative")
+// run trains and says at the end what the run has come to.
+func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool) error {
+	p := newProgress(stderr)
+	r, l, err := f.train(ctx, p, play)
+	if err != nil {
+		return err
+	}
+	return f.farewell(stdout, p, r, l)
+}
+
+// train is the loop: it opens the run, starts the parts and waits for the end.
+func (f *loopFlags) train(ctx context.Context, p *progress, play bool) (r *runDir, l *learner, err error) {
+	if f.duration < 0 || f.cpu < 0 || f.games < 0 || f.steps < 0 {
+		return nil, nil, fmt.Errorf("--for, --cpu, --games and --steps cannot be negative")
 	}
 	if f.from != "" {
 		file, err := netFile(f.from)
@@ -96,45 +111,44 @@ func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool
 			_, err = network.ReadWeights(file)
 		}
 		if err != nil {
-			return fmt.Errorf("--from: %w", err)
+			return nil, nil, fmt.Errorf("--from: %w", err)
 		}
 	}
-	r, err := f.open(true)
+	r, err = f.open(true)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if f.from != "" && !r.fresh {
-		return fmt.Errorf("--from starts a new run, but %s exists: use another --dir", r.dir)
+		return nil, nil, fmt.Errorf("--from starts a new run, but %s exists: use another --dir", r.dir)
 	}
 	unlock, err := r.lock()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer unlock()
-	p := newProgress(stderr)
 	set, m, store, err := r.begin(p)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	crew := &crew{}
 	mon := newMonitor(m, crew)
 	web, err := serve(r, m, mon, store)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, web.close()) }()
 	if web.url != "" {
 		p.say("dashboard %s   metrics %s/metrics", web.url, web.url)
 	}
-	l, err := newLearner(r, store, set, m, f.from, p.say)
+	l, err = newLearner(r, store, set, m, f.from, p.say)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	l.crew, l.steps, l.seen = crew, f.steps, mon.finished
 	mon.total = l.state.Games
 	if r.cfg.Schedule == "free" {
 		if err := l.catchUp(); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	p.say("%s %s: %s, net %s, kernel set %s, schedule %s", map[bool]string{true: "new run", false: "continuing"}[r.fresh], r.dir, r.variant.Name(), r.cfg.Net.Spec, set.Name(), r.cfg.Schedule)
@@ -148,6 +162,13 @@ func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, f.duration)
 		defer stop()
+	}
+	if f.cpu > 0 {
+		go func() {
+			for l.cpu() < f.cpu && sleep(ctx, budgetEvery) {
+			}
+			cancel()
+		}()
 	}
 	follower := make(chan struct{})
 	began := time.Now()
@@ -169,9 +190,9 @@ func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool
 	stopWatch()
 	<-follower
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	return f.farewell(stdout, p, r, l)
+	return r, l, nil
 }
 
 // joint holds the open parts of a run that loop joins.
@@ -222,7 +243,7 @@ func (f *loopFlags) loop(ctx context.Context, cancel func(), r *runDir, l *learn
 	if err == nil && r.cfg.Schedule == "free" {
 		err = l.catchUp()
 	}
-	if l.bad == 0 && (l.state.Step > l.saved || l.state.Games > unread) {
+	if l.bad == 0 && (l.state.Step > l.saved || l.state.Games > unread || l.cpu().Seconds() > l.state.CPU+1) {
 		err = errors.Join(err, l.save(true))
 	}
 	if waitable(err) {
@@ -237,6 +258,8 @@ func (f *loopFlags) left(began time.Time, l *learner) string {
 	switch {
 	case f.duration > 0:
 		return span(max(f.duration-time.Since(began), 0)) + " left"
+	case f.cpu > 0:
+		return span(min(l.cpu(), f.cpu)) + " of " + span(f.cpu) + " CPU time"
 	case f.steps > 0:
 		done, todo := int(l.status.step.Load())-l.status.firstStep, f.steps-int(l.status.step.Load())
 		return remaining(began, float64(done), float64(todo))
@@ -254,6 +277,8 @@ func (f *loopFlags) progress(began time.Time, l *learner) metrics.Progress {
 	switch {
 	case f.duration > 0:
 		p.Done = passed.Seconds() / f.duration.Seconds()
+	case f.cpu > 0:
+		p.Done = float64(l.cpu()-l.before) / float64(max(f.cpu-l.before, 1))
 	case f.steps > 0:
 		p.Done = float64(int(l.status.step.Load())-l.status.firstStep) / float64(max(f.steps-l.status.firstStep, 1))
 	case f.games > 0:
@@ -333,10 +358,11 @@ func (f *loopFlags) farewell(stdout io.Writer, p *progress, r *runDir, l *learne
 			Run    string          `json:"run"`
 			Step   int             `json:"step"`
 			Games  int64           `json:"games"`
+			CPU    float64         `json:"cpu_seconds"`
 			Rating *metrics.Rating `json:"rating,omitempty"`
-		}{r.dir, l.state.Step, l.state.Games, rating})
+		}{r.dir, l.state.Step, l.state.Games, l.cpu().Seconds(), rating})
 	}
-	p.say("stopped at step %d with %d games", l.state.Step, l.state.Games)
+	p.say("stopped at step %d with %d games after %s of CPU time", l.state.Step, l.state.Games, span(l.cpu()))
 	if rating != nil {
 		p.say("%s is rated %+.0f [%+.0f, %+.0f]; random play stands at 0", rating.Name, rating.Elo, rating.Low, rating.High)
 	}
