@@ -84,17 +84,17 @@ func checkOutcome(g *Game, board rules.Outcome) error {
 	switch g.Outcome.Reason {
 	case rules.Resignation, rules.MateProven, rules.Adjudicated, rules.Time, rules.IllegalMove, rules.None:
 		if board.Result != rules.Ongoing && board.Result != g.Outcome.Result {
-			return damaged("the result is %v, but on the board it is %v", g.Outcome, board)
+			return wrongResult("the result is %v, but on the board it is %v", g.Outcome, board)
 		}
 		if g.Outcome.Result == rules.Ongoing && !g.Truncated {
-			return damaged("the game has no result")
+			return wrongResult("the game has no result")
 		}
 		return nil
 	}
 	if board == g.Outcome || g.Truncated && board.Result == rules.Ongoing {
 		return nil
 	}
-	return damaged("the result is %v, but on the board it is %v", g.Outcome, board)
+	return wrongResult("the result is %v, but on the board it is %v", g.Outcome, board)
 }
 
 // compactScratch holds buffers from game to game.

@@ -9,6 +9,8 @@ import (
 var (
 	// ErrDamaged: bytes are not what was written, or were never a valid game.
 	ErrDamaged = errors.New("damaged data")
+	// ErrResult: a game's result is not the one that its moves give. It comes with ErrDamaged.
+	ErrResult = errors.New("wrong result")
 	// ErrNewer: the data need a newer version of the program; they are left as they are.
 	ErrNewer = errors.New("written by a newer version of the program")
 	// ErrWrongGame: a game of another variant or other rules than the window's.
@@ -46,3 +48,12 @@ func (d Damage) String() string {
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
+
+// wrongResult is damaged for a result that the board does not show.
+func wrongResult(format string, args ...any) error {
+	return resultError{damaged(format, args...)}
+}
+
+type resultError struct{ error }
+
+func (e resultError) Unwrap() []error { return []error{e.error, ErrResult} }

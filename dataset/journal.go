@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Journal is a file of records to which finished games are appended one by one. When Append returns without error the
@@ -21,6 +22,7 @@ type Journal struct {
 	dirty bool  // bytes may follow size that are no whole record
 	ids   map[ID]struct{}
 	buf   []byte
+	fresh []ID // added by the last Append
 }
 
 // Replay is what a journal holds.
@@ -101,24 +103,42 @@ func (j *Journal) clean() error {
 
 // Append adds a game and makes it last. A game that the journal already holds is not added again, so that a call that
 // returned an error may be repeated. After an error the journal is as it was before.
-func (j *Journal) Append(g *Game) error {
-	if g.ID == (ID{}) {
-		g.SetID()
+func (j *Journal) Append(g *Game) error { return j.AppendAll(g) }
+
+// AppendAll is Append for several games with one write: after an error none of them is in the journal.
+func (j *Journal) AppendAll(games ...*Game) error {
+	j.buf = j.buf[:0]
+	fresh := j.fresh[:0]
+	for _, g := range games {
+		if g.ID == (ID{}) {
+			g.SetID()
+		}
+		if _, ok := j.ids[g.ID]; ok || slices.Contains(fresh, g.ID) {
+			continue
+		}
+		var err error
+		if j.buf, err = j.codec.Encode(j.buf, g); err != nil {
+			return err
+		}
+		fresh = append(fresh, g.ID)
 	}
-	if _, ok := j.ids[g.ID]; ok {
+	j.fresh = fresh
+	if len(fresh) == 0 {
 		return nil
-	}
-	var err error
-	if j.buf, err = j.codec.Encode(j.buf[:0], g); err != nil {
-		return err
 	}
 	if err := j.write(); err != nil {
 		return fmt.Errorf("journal %s: %w", j.path, err)
 	}
 	j.size += int64(len(j.buf))
-	j.ids[g.ID] = struct{}{}
+	for _, id := range fresh {
+		j.ids[id] = struct{}{}
+	}
 	return nil
 }
+
+// Written returns the records that the last successful Append added, empty if it added none. They are valid until the
+// next one.
+func (j *Journal) Written() []byte { return j.buf }
 
 func (j *Journal) write() error {
 	if j.dirty {

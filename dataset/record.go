@@ -100,6 +100,10 @@ func (c *Codec) Decode(record []byte) (*Game, error) {
 	return c.decodePayload(record[frameHeader:])
 }
 
+// RecordLength returns the length of the record that starts at the front of b, which need not hold all of it; 16 bytes
+// are enough. The error wraps [ErrDamaged].
+func RecordLength(b []byte) (int, error) { return frameLength(b) }
+
 // frameLength checks the header at the start of b and returns the length of the record, header included, which b need
 // not hold.
 func frameLength(b []byte) (int, error) {

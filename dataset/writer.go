@@ -77,18 +77,18 @@ func (s *Store) lockWorker(worker string) (*flock.Flock, error) {
 // Append stores a finished game. When it returns nil the game is on disk; the game's ID is set if it was zero. After an
 // error nothing is half written, and the same call may be repeated when the cause is gone: a game that is already stored
 // is not stored again.
-func (w *Writer) Append(g *Game) error {
+func (w *Writer) Append(g *Game) error { return w.AppendAll(g) }
+
+// AppendAll is Append for several games of one net, with one flush to the disk: after an error none of them is stored, or
+// all are and only sealing has failed.
+func (w *Writer) AppendAll(games ...*Game) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
-		return fmt.Errorf("worker %s: %w", w.worker, fs.ErrClosed)
+	games, err := w.unknown(games)
+	if err != nil || len(games) == 0 {
+		return err
 	}
-	if g.ID == (ID{}) {
-		g.SetID()
-	}
-	if g.ID == w.last || w.found[g.ID] {
-		return nil
-	}
+	g := games[0]
 	if w.journal != nil && (w.unit.variant != g.Variant || w.rules != g.Rules || w.net != g.Net || w.step != g.Step) {
 		if err := w.seal(); err != nil {
 			return err
@@ -99,10 +99,57 @@ func (w *Writer) Append(g *Game) error {
 			return err
 		}
 	}
-	if err := w.journal.Append(g); err != nil {
+	if err := w.journal.AppendAll(games...); err != nil {
 		return err
 	}
 	return w.sealIfDue()
+}
+
+// AppendShard stores games of one net as a shard of their own, without a journal: for callers that have many at once and
+// keep them until it returns. What is in the journal becomes a shard before. After an error none of the games is stored.
+func (w *Writer) AppendShard(games []*Game) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	games, err := w.unknown(games)
+	if err != nil || len(games) == 0 {
+		return err
+	}
+	if err := w.seal(); err != nil {
+		return err
+	}
+	u := unit{games[0].Variant, w.worker, w.seq + 1}
+	if err := w.s.writeUnit(u, games); err != nil {
+		return fmt.Errorf("shard of worker %s: %w", w.worker, err)
+	}
+	w.seq, w.last = u.seq, games[len(games)-1].ID
+	return nil
+}
+
+// Open returns the number of games that are in the journal and not yet in a shard.
+func (w *Writer) Open() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.journal == nil {
+		return 0
+	}
+	return w.journal.Games()
+}
+
+// unknown returns the games that are not known to be in a shard.
+func (w *Writer) unknown(games []*Game) ([]*Game, error) {
+	if w.closed {
+		return nil, fmt.Errorf("worker %s: %w", w.worker, fs.ErrClosed)
+	}
+	fresh := games[:0:0]
+	for _, g := range games {
+		if g.ID == (ID{}) {
+			g.SetID()
+		}
+		if g.ID != w.last && !w.found[g.ID] {
+			fresh = append(fresh, g)
+		}
+	}
+	return fresh, nil
 }
 
 // begin opens the journal of the next unit, to which g will belong.
