@@ -31,7 +31,8 @@ type DriverOptions struct {
 	// Threads is the number of threads; with one a search is a function of the
 	// position, the tree and the random source.
 	Threads int `yaml:"threads"`
-	// Batch is the most leaves that one thread has pending.
+	// Batch is the most leaves that one thread has pending, since a net answers several faster than one after the other.
+	// In a small tree they would go astray: there are at most one more than leavesPerVisit times the root's visits.
 	Batch int `yaml:"batch"`
 	// Search are the constants of the tree. Without MaxBytes its memory is not bounded.
 	Search Options `yaml:"search"`
@@ -56,6 +57,9 @@ func (o DriverOptions) Validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// leavesPerVisit bounds what may be pending by what is known.
+const leavesPerVisit = 1.0 / 16
 
 // Driver searches one tree with several threads. The tree is walked by one thread
 // at a time; what takes long, the evaluation, runs beside it. Leaves that wait for
@@ -186,6 +190,10 @@ func (d *Driver[G]) gather(ctx context.Context, t *thread[G]) bool {
 	t.leaves = t.leaves[:0]
 	for len(t.leaves) < d.o.Batch {
 		d.mu.Lock()
+		if float64(len(t.leaves)) > leavesPerVisit*float64(d.tree.nodes[root].visits) {
+			d.mu.Unlock()
+			break
+		}
 		leaf, moves, depth, ok := d.next(ctx, t)
 		d.mu.Unlock()
 		if !ok {

@@ -222,8 +222,10 @@ func openNet(ref match.NetRef, v *rules.Variant) (func() selfplay.Evaluator, err
 	return evaluators(w, v, kernel.Best(), file)
 }
 
-// evaluators returns a maker of evaluators for a net, each for one position at
-// a time.
+// maxLeaves bounds what one thread of a search asks a net at once.
+const maxLeaves = 64
+
+// evaluators returns a maker of evaluators for a net, each for one thread.
 func evaluators(w *network.Weights, v *rules.Variant, set *kernel.Set, name string) (func() selfplay.Evaluator, error) {
 	enc, err := encode.New(v)
 	if err != nil {
@@ -236,5 +238,5 @@ func evaluators(w *network.Weights, v *rules.Variant, set *kernel.Set, name stri
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return func() selfplay.Evaluator { return eval.New(n, 1) }, nil
+	return func() selfplay.Evaluator { return eval.New(n, maxLeaves) }, nil
 }

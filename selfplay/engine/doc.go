@@ -6,7 +6,8 @@
 // ServeCECP speak one language from the start.
 //
 // One goroutine reads lines, one holds the state and answers, one thinks. The thinking one looks at a flag after every
-// evaluation, so that "stop" and "?" are answered within one evaluation of the net (a few milliseconds). Between moves
+// evaluation, so that "stop" and "?" are answered within one evaluation of a few positions by the net (a few
+// milliseconds). Between moves
 // the tree is kept and what the opponent's move left of it is searched on.
 //
 // A line that makes no sense is answered with an explanation and changes nothing; a position or move that the rules do

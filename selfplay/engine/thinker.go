@@ -115,11 +115,15 @@ func newThinker(v *rules.Variant, net Net) *thinker {
 	}
 }
 
+// leaves is the number of positions that each thread lets the net look at together: more make it hardly faster, and
+// "stop" wait for longer.
+const leaves = 4
+
 // prepare makes the arrays that a search with these options needs.
 func (t *thinker) prepare(o Options) {
 	if t.driver == nil || t.threads != o.Threads || t.hashMB != o.HashMB {
 		d := mcts.DefaultDriverOptions()
-		d.Threads, d.Batch = o.Threads, 1
+		d.Threads, d.Batch = o.Threads, leaves
 		d.Search.MaxBytes = int64(o.HashMB) << 20
 		newEval := func() mcts.Evaluator[*rules.Position] { return t.net.NewEvaluator() }
 		t.driver = mcts.NewDriver(d, t.v.MaxMoves(), t.v.Start, newEval)

@@ -43,8 +43,7 @@ func (e *External) Move(ctx context.Context, p *rules.Position, l protocol.Limit
 	if err != nil {
 		return Decision{}, err
 	}
-	d := Decision{Move: a.Move, Resign: a.Resign, Claim: a.Claim.Text, Depth: a.Depth, Nodes: a.Nodes, PV: a.PV}
-	d.ClaimWin = a.Claim.Result == rules.Winner(p.Side())
+	d := Decision{Move: a.Move, Resign: a.Resign, Claim: a.Claim, Depth: a.Depth, Nodes: a.Nodes, PV: a.PV}
 	if a.Score.Known {
 		v := a.Score.Value()
 		d.Value = &v

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"time"
 
 	"kirin/rules"
@@ -27,6 +28,7 @@ type Game struct {
 	Fault   string    `json:"fault,omitempty"`
 	Detail  string    `json:"detail,omitempty"`
 	Log     []string  `json:"log,omitempty"`
+	Claims  []string  `json:"claims,omitempty"` // what engines said about the end and the rules did not
 	Values  []float64 `json:"values,omitempty"`
 }
 
@@ -133,10 +135,15 @@ func (r *referee) run(ctx context.Context, g *Game, p *rules.Position, first rul
 		}
 		switch {
 		case d.Resign:
-			return rules.Outcome{Result: rules.Winner(side.Other()), Reason: rules.Resignation}, nil
+			reason := rules.Resignation
+			if text := d.Claim.Text; text != "" && !strings.Contains(strings.ToLower(text), "resign") {
+				reason = rules.Adjudicated
+				g.claim(p, pl, text, "and has lost by its own word")
+			}
+			return rules.Outcome{Result: rules.Winner(side.Other()), Reason: reason}, nil
 		case d.Move == rules.NoMove:
 			g.Fault = FaultDisagreement
-			g.Detail = fmt.Sprintf("%s says %q where the game goes on: %s", pl.Name(), d.Claim, p.SFEN())
+			g.Detail = fmt.Sprintf("%s says %q where the game goes on: %s", pl.Name(), d.Claim.Text, p.SFEN())
 			return rules.Outcome{Reason: rules.Adjudicated}, nil
 		}
 		if !slices.Contains(moves, d.Move) {
@@ -148,6 +155,19 @@ func (r *referee) run(ctx context.Context, g *Game, p *rules.Position, first rul
 			r.watch(p, d)
 		}
 		p.Do(d.Move)
+		if d.Claim.Result != rules.Ongoing {
+			if out := p.Outcome(p.CountMoves()); out.Result != d.Claim.Result {
+				g.claim(p, pl, d.Claim.Text, "the rules say "+out.String())
+			}
+		}
+	}
+}
+
+// claim notes what an engine said about the end of the game, once if it goes on saying it.
+func (g *Game) claim(p *rules.Position, pl Player, text, comment string) {
+	said := fmt.Sprintf("%s says %q, %s", pl.Name(), text, comment)
+	if !slices.ContainsFunc(g.Claims, func(c string) bool { return strings.HasSuffix(c, said) }) {
+		g.Claims = append(g.Claims, fmt.Sprintf("ply %d: %s", p.Ply(), said))
 	}
 }
 

@@ -22,6 +22,7 @@ type Search struct {
 	MoveTime    time.Duration  // PUCT search, that long
 	Level       protocol.Level // a handicap; its Nodes bound the search besides, the zero Level none
 	Threads     int            // 0: 1; results repeat with one only
+	Batch       int            // leaves evaluated together; 0: 1 with Simulations, else BatchSize
 	MateNodes   int            // positions of a mate search before each move; 0 none
 	Tree        mcts.Options   // the other constants
 }
@@ -33,8 +34,8 @@ func DefaultSearch() Search { return Search{Simulations: 64, Tree: mcts.DefaultO
 func (s Search) Validate() error {
 	var errs []error
 	set := 0
-	if s.MateNodes < 0 || s.Threads < 0 {
-		errs = append(errs, fmt.Errorf("mate, threads: %d, %d: none may be negative", s.MateNodes, s.Threads))
+	if s.MateNodes < 0 || s.Threads < 0 || s.Batch < 0 {
+		errs = append(errs, fmt.Errorf("mate, threads, batch: %d, %d, %d: none may be negative", s.MateNodes, s.Threads, s.Batch))
 	}
 	for _, n := range []int64{int64(s.Simulations), s.Nodes, int64(s.MoveTime)} {
 		if n > 0 {
@@ -49,6 +50,10 @@ func (s Search) Validate() error {
 	}
 	return errors.Join(append(errs, s.Tree.Validate())...)
 }
+
+// BatchSize is the number of leaves that a search limited by nodes or time has evaluated together: more make a net hardly
+// faster, and the search worse.
+const BatchSize = 4
 
 // treeBytes bounds the memory of one player's tree where only time bounds the search.
 const treeBytes = 128 << 20
@@ -69,7 +74,13 @@ type Net struct {
 // NewNet returns a player for one game at a time. newEval gives each of its threads an evaluator of its own.
 func NewNet(name string, v *rules.Variant, newEval func() selfplay.Evaluator, s Search) (*Net, error) {
 	s.Threads = max(s.Threads, 1)
-	d := mcts.DriverOptions{Threads: s.Threads, Batch: 1, Search: s.Tree}
+	if s.Batch == 0 {
+		s.Batch = BatchSize
+		if s.Simulations > 0 {
+			s.Batch = 1 // as in training
+		}
+	}
+	d := mcts.DriverOptions{Threads: s.Threads, Batch: s.Batch, Search: s.Tree}
 	d.Search.Algorithm = mcts.PUCT
 	switch {
 	case s.Simulations > 0:

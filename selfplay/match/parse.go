@@ -20,7 +20,7 @@ import (
 //	random | material
 //	usi:COMMAND | uci:COMMAND | cecp:COMMAND | gnu:COMMAND
 //
-// Settings: sims=64 nodes=1000 movetime=100ms depth=3 threads=1 mate=5000 level=easy timeout=60s name=TEXT
+// Settings: sims=64 nodes=1000 movetime=100ms depth=3 threads=1 batch=4 mate=5000 level=easy timeout=60s name=TEXT
 // option.NAME=VALUE; settingHelp tells which kind takes which.
 type Spec struct {
 	Text     string // as it was given
@@ -32,6 +32,7 @@ type Spec struct {
 	Depth    int
 	MoveTime time.Duration
 	Threads  int
+	Batch    int // leaves that a net evaluates together, 0: the default
 	Mate     int // positions of a net's mate search, -1: not given
 	Level    string
 	Timeout  time.Duration
@@ -40,7 +41,7 @@ type Spec struct {
 
 // settingHelp lists the settings that a kind of player takes.
 var settingHelp = map[string][]string{
-	"net":      {"sims", "nodes", "movetime", "mate", "threads", "level", "name"},
+	"net":      {"sims", "nodes", "movetime", "mate", "threads", "batch", "level", "name"},
 	"random":   {"name"},
 	"material": {"name"},
 	"usi":      {"nodes", "movetime", "depth", "threads", "timeout", "name", "option.NAME"},
@@ -166,6 +167,9 @@ func (s *Spec) set(allowed []string, part string) error {
 	case "threads":
 		n, err = count(1)
 		s.Threads = int(min(n, 1024))
+	case "batch":
+		n, err = count(1)
+		s.Batch = int(min(n, 1024))
 	case "movetime":
 		s.MoveTime, err = duration()
 	case "timeout":
@@ -192,7 +196,7 @@ const timedMateNodes = 5000
 // search is a net's search setting.
 func (s Spec) search() (Search, error) {
 	o := DefaultSearch()
-	o.Threads = s.Threads
+	o.Threads, o.Batch = s.Threads, s.Batch
 	if s.MoveTime > 0 {
 		o.MateNodes = timedMateNodes
 	}

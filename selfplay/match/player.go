@@ -30,14 +30,13 @@ type Seeder interface{ Seed(seed uint64) }
 
 // Decision is a player's choice.
 type Decision struct {
-	Move     rules.Move
-	Resign   bool
-	ClaimWin bool         // the player says that the game is over and won
-	Claim    string       // what an engine said about the game's end, when it made no move
-	Value    *rules.Value // the player's opinion, for the side to move; nil if it has none
-	Depth    int
-	Nodes    int64
-	PV       string // in USI where the player is ours, else in the engine's writing
+	Move   rules.Move
+	Resign bool
+	Claim  protocol.Claim // what an engine says about the game's end; Move is NoMove unless it moved all the same
+	Value  *rules.Value   // the player's opinion, for the side to move; nil if it has none
+	Depth  int
+	Nodes  int64
+	PV     string // in USI where the player is ours, else in the engine's writing
 }
 
 // Entrant makes the players of one side of a match, one for each game played at the same time.

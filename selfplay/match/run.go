@@ -116,6 +116,7 @@ type Result struct {
 	SPRT          *SPRTStatus    `json:"sprt,omitempty"`
 	Disagreements []Fault        `json:"disagreements,omitempty"`
 	Failures      []Fault        `json:"failures,omitempty"`
+	Claims        []string       `json:"claims,omitempty"` // ends that engines claimed and the rules did not see
 }
 
 // Tally returns the counts.
@@ -193,6 +194,9 @@ func (r *Result) count(g *Game) bool {
 	case FaultFailure:
 		r.Failures = append(r.Failures, fault)
 		return false
+	}
+	for _, c := range g.Claims {
+		r.Claims = append(r.Claims, fmt.Sprintf("game %d, %s", g.number()+1, c))
 	}
 	r.Games++
 	r.ByReason[g.Reason]++

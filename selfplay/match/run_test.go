@@ -237,7 +237,9 @@ func TestDisagreementsAndFailuresCountForNobody(t *testing.T) {
 	if err != nil || r.Games != 0 || len(r.Disagreements) != 4 || !strings.Contains(r.Disagreements[0].Detail, "9i9h") {
 		t.Errorf("illegal moves: %+v, %v", r, err)
 	}
-	o.B = stubEntrant(func(p *rules.Position) (Decision, error) { return Decision{Claim: "1-0 {mate}", ClaimWin: true}, nil })
+	o.B = stubEntrant(func(p *rules.Position) (Decision, error) {
+		return Decision{Claim: protocol.Claim{Result: rules.SenteWins, Text: "1-0 {mate}"}}, nil
+	})
 	if r, err = Run(t.Context(), o); err != nil || r.Games != 0 || len(r.Disagreements) != 4 {
 		t.Errorf("claims: %+v, %v", r, err)
 	}
@@ -255,6 +257,31 @@ func TestDisagreementsAndFailuresCountForNobody(t *testing.T) {
 	o.B = stubEntrant(func(p *rules.Position) (Decision, error) { return Decision{Resign: true}, nil })
 	if r, err = Run(t.Context(), o); err != nil || r.Wins != 4 || r.ByReason["resignation"] != 4 {
 		t.Errorf("resignation: %+v, %v", r, err)
+	}
+}
+
+func TestClaimsOfAnEndAreListed(t *testing.T) {
+	o := options(t, "random", "random", 2)
+	claim := protocol.Claim{Result: rules.Draw, Text: "1/2-1/2 {repetition}"}
+	o.B = stubEntrant(func(p *rules.Position) (Decision, error) {
+		d := Decision{Claim: claim, Move: p.AppendMoves(nil)[0]}
+		if p.Ply() > 20 {
+			return Decision{Resign: true, Claim: protocol.Claim{Text: "0-1 {king is gone}"}}, nil
+		}
+		return d, nil
+	})
+	r, err := Run(t.Context(), o)
+	if err != nil || r.Games != 2 || len(r.Claims) < 2 || r.ByReason["resignation"] != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	all := strings.Join(r.Claims, "\n")
+	for _, want := range []string{"game 1, ply ", "random says \"1/2-1/2 {repetition}\", the rules say ongoing"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is missing in %s", want, all)
+		}
+	}
+	if r.ByReason["adjudicated"] > 0 && !strings.Contains(all, "and has lost by its own word") {
+		t.Errorf("%v: %s", r.ByReason, all)
 	}
 }
 

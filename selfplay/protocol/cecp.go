@@ -208,10 +208,11 @@ func (d *cecpDialect) search(ctx context.Context, start *rules.Position, moves [
 	if err := d.send("go"); err != nil {
 		return Answer{}, err
 	}
-	a, text, err := d.answer(ctx, p.Side())
+	a, text, err := d.answer(ctx, p.Side(), l)
 	if err != nil || text == "" {
 		return a, err
 	}
+	a.Claim = d.claim
 	a.Move, err = ParseAlgebraic(p, text)
 	if err != nil {
 		d.setUp = false // its board now holds a move that ours does not
@@ -283,23 +284,23 @@ func (d *cecpDialect) limit(side rules.Side, l Limits) error {
 	return nil
 }
 
+// claimSilence is how much longer than its time a program that has claimed a result is waited for: a move may follow.
+const claimSilence = time.Second
+
 // answer reads up to the program's move, whose text is empty when the program gives up or claims a result instead.
-func (d *cecpDialect) answer(ctx context.Context, side rules.Side) (a Answer, text string, err error) {
+func (d *cecpDialect) answer(ctx context.Context, side rules.Side, l Limits) (a Answer, text string, err error) {
 	asked := false
+	allotted, _ := l.Allotted(side)
 	for {
 		wait, cancel := ctx, context.CancelFunc(func() {})
-		if d.claim.Result != rules.Ongoing { // a move may still follow a claim, but not for long
-			wait, cancel = context.WithTimeout(ctx, time.Second)
+		if d.claim.Result != rules.Ongoing {
+			wait, cancel = context.WithTimeout(ctx, allotted+claimSilence)
 		}
 		line, err := d.receive(wait)
 		cancel()
 		if err != nil && d.claim.Result != rules.Ongoing {
 			d.setUp = false
-			if d.claim.Result == rules.Winner(side.Other()) {
-				a.Resign = true
-			} else {
-				a.Claim = d.claim
-			}
+			a.Claim, a.Resign = d.claim, d.claim.Result == rules.Winner(side.Other())
 			return a, "", nil
 		}
 		if errors.Is(err, context.DeadlineExceeded) && !asked {

@@ -59,9 +59,9 @@ func orDefault(d, def time.Duration) time.Duration {
 
 // Answer is what an engine chose.
 type Answer struct {
-	Move   rules.Move // NoMove with Resign or Claim
-	Resign bool       // the engine gives up
-	Claim  Claim      // the engine says that the game is over
+	Move   rules.Move // NoMove with Resign, and with a Claim alone
+	Resign bool       // the engine gives up, or claims to have lost
+	Claim  Claim      // the engine says that the game is over; it may have moved all the same
 	Ponder string     // the reply it expects, in its own writing
 	Score  Score
 	Depth  int

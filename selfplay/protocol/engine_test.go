@@ -283,3 +283,37 @@ func TestTheTranscriptKeepsTheLastLines(t *testing.T) {
 		t.Errorf("%d lines, %q to %q", len(lines), lines[0], lines[len(lines)-1])
 	}
 }
+
+func TestCECPClaimsComeWithTheMoveOrAlone(t *testing.T) {
+	for behaviour, want := range map[string][2]bool{ // whether the first and second search give a claim
+		"cecp-claims-before": {true, true}, "cecp-claims-after": {false, true}, "cecp-claims-only": {true, true},
+	} {
+		t.Run(behaviour, func(t *testing.T) {
+			e, err := Open(t.Context(), Options{
+				Protocol: "cecp", Command: fakeCommand(behaviour), Variant: load(t, "minishogi"), StartTimeout: 30 * time.Second, AnswerTimeout: 5 * time.Second,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			p := e.o.Variant.Start()
+			if err := e.NewGame(t.Context(), p.Clone()); err != nil {
+				t.Fatal(err)
+			}
+			for i, claims := range want {
+				a, err := e.Search(t.Context(), p, Limits{Depth: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := a.Claim.Result == rules.Draw; got != claims || (a.Move == rules.NoMove) != (behaviour == "cecp-claims-only") || a.Resign {
+					t.Errorf("search %d: %+v", i+1, a)
+				}
+				if a.Move == rules.NoMove {
+					return
+				}
+				p.Do(a.Move)
+				p.Do(p.AppendMoves(nil)[0])
+			}
+		})
+	}
+}

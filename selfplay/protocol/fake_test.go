@@ -45,6 +45,10 @@ func fakeEngine(behaviour string, args []string) {
 		fmt.Println()
 	}
 	in := bufio.NewScanner(os.Stdin)
+	if strings.HasPrefix(behaviour, "cecp") {
+		fakeCECP(in, behaviour)
+		return
+	}
 	for in.Scan() {
 		line := in.Text()
 		switch word, _, _ := strings.Cut(line, " "); word {
@@ -72,6 +76,34 @@ func fakeEngine(behaviour string, args []string) {
 	}
 	if behaviour == "stubborn" {
 		time.Sleep(time.Minute)
+	}
+}
+
+// fakeCECP plays one move of minishogi and claims a draw before it, after it, or instead of it.
+func fakeCECP(in *bufio.Scanner, behaviour string) {
+	moves := []string{"c1c2", "b1b2"}
+	for in.Scan() {
+		word, rest, _ := strings.Cut(in.Text(), " ")
+		switch word {
+		case "protover":
+			fmt.Println(`feature myname="Fake" ping=1 setboard=1 usermove=1 variants="minishogi" done=1`)
+		case "ping":
+			fmt.Println("pong " + rest)
+		case "go":
+			if behaviour != "cecp-claims-after" {
+				fmt.Println("1/2-1/2 {repetition}")
+			}
+			if behaviour == "cecp-claims-only" {
+				continue
+			}
+			fmt.Println("move " + moves[0])
+			moves = moves[1:]
+			if behaviour == "cecp-claims-after" {
+				fmt.Println("1/2-1/2 {repetition}")
+			}
+		case "quit":
+			return
+		}
 	}
 }
 

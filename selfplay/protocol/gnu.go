@@ -83,11 +83,7 @@ func (d *gnuDialect) search(ctx context.Context, start *rules.Position, moves []
 		}
 		if c := gnuClaim(line); c.Result != rules.Ongoing {
 			d.setUp = false
-			if c.Result == rules.Winner(p.Side().Other()) {
-				a.Resign = true
-			} else {
-				a.Claim = c
-			}
+			a.Claim, a.Resign = c, c.Result == rules.Winner(p.Side().Other())
 			return a, nil
 		}
 	}
