@@ -77,6 +77,20 @@ var grafanaRows = []struct {
 			{`increase(kirin_dataset_quarantined_files_total$run[$__rate_interval])`, "quarantined files"},
 			{`increase(kirin_window_duplicate_games_total$run[$__rate_interval])`, "repeated games"}}},
 	}},
+	{"Fleet", []panel{
+		{"Workers", "none", "Machines that play for the run; quarantined should stay at 0.", false, [][2]string{
+			{`kirin_fleet_workers$run`, "heard of"}, {`kirin_fleet_wanted_workers$run`, "wanted"}, {`kirin_fleet_quarantined_workers$run`, "quarantined"}}},
+		{"Games of workers per second", "none", "Should be level.", false, [][2]string{
+			{`rate(kirin_fleet_games_total$run[$__rate_interval])`, "stored"}, {`rate(kirin_fleet_redelivered_total$run[$__rate_interval])`, "delivered again"}}},
+		{"Turned away by reason", "none", "Duplicates after a restart are normal; the rest should stay near 0.", true, [][2]string{
+			{`increase(kirin_fleet_refused_total$run[$__rate_interval])`, "{{reason}}"}}},
+		{"Backlog", "none", "Should rise and fall around a level.", false, [][2]string{
+			{`kirin_fleet_backlog_games$run`, "in the queue"}, {`kirin_fleet_unacknowledged_games$run`, "not in a shard yet"}, {`kirin_fleet_outbox_games$run`, "still at the worker"}}},
+		{"Delay", "s", "From the queue into a shard: about data.seal_after when games are rare.", false, [][2]string{
+			{`histogram_quantile(0.5, sum by (le) (rate(kirin_fleet_delay_seconds_bucket$run[$__rate_interval])))`, "half are faster"},
+			{`histogram_quantile(0.9, sum by (le) (rate(kirin_fleet_send_seconds_bucket$run[$__rate_interval])))`, "sending, 90 % are faster"}}},
+		{"Age of the workers' nets", "none", "Should stay near the steps between two nets.", false, [][2]string{{`kirin_fleet_staleness_steps$run`, "steps"}}},
+	}},
 }
 
 // GrafanaDashboard is a dashboard to import into Grafana 10 or later: the

@@ -26,6 +26,7 @@ type Metrics struct {
 	Window   WindowMetrics
 	Dataset  DatasetMetrics
 	Rating   RatingMetrics
+	Fleet    FleetMetrics
 
 	registry *prometheus.Registry
 	build    *prometheus.GaugeVec
@@ -214,6 +215,7 @@ func New() *Metrics {
 	}
 	m.elo = [3]*prometheus.GaugeVec{r.gauges("kirin_rating_elo"), r.gauges("kirin_rating_low_elo"), r.gauges("kirin_rating_high_elo")}
 	m.Rating = RatingMetrics{Games: r.counter("kirin_rating_games_total")}
+	m.wireFleet(r)
 	m.clients = r.gauge("kirin_page_clients")
 	m.dropped = r.counter("kirin_page_dropped_clients_total")
 

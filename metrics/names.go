@@ -164,6 +164,44 @@ var names = []Name{
 	{"kirin_rating_games_total", KindCounter, "games", nil,
 		"Rating games finished."},
 
+	// A run on several machines: the trainer's side, then a worker's.
+	{"kirin_fleet_workers", KindGauge, "workers", nil,
+		"Worker processes heard of within the last two minutes."},
+	{"kirin_fleet_wanted_workers", KindGauge, "workers", nil,
+		"Worker processes that would keep the trainer busy without a backlog: for autoscaling."},
+	{"kirin_fleet_connections", KindGauge, "connections", nil,
+		"Open connections to the embedded queue."},
+	{"kirin_fleet_games_total", KindCounter, "games", nil,
+		"Games of workers that were checked and are in a shard."},
+	{"kirin_fleet_refused_total", KindCounter, "refusals", []string{"reason"},
+		"Games, messages and connections of workers that were turned away, by reason."},
+	{"kirin_fleet_redelivered_total", KindCounter, "games", nil,
+		"Games that the queue delivered again because they were not acknowledged in time."},
+	{"kirin_fleet_verified_total", KindCounter, "games", []string{"result"},
+		"Games of workers played again with their net: same, different, or impossible to compare here."},
+	{"kirin_fleet_backlog_games", KindGauge, "games", nil,
+		"Games in the queue, those being worked on included."},
+	{"kirin_fleet_backlog_bytes", KindGauge, "bytes", nil,
+		"Size of the queue."},
+	{"kirin_fleet_unacknowledged_games", KindGauge, "games", nil,
+		"Games that the trainer has taken from the queue and that are not in a shard yet."},
+	{"kirin_fleet_delay_seconds", KindHistogram, "seconds", nil,
+		"Time from a game's arrival in the queue until it is in a shard."},
+	{"kirin_fleet_staleness_steps", KindGauge, "steps", nil,
+		"Mean number of steps by which the nets of arriving games are behind the newest."},
+	{"kirin_fleet_quarantined_workers", KindGauge, "workers", nil,
+		"Workers whose games are put aside because one of them was not what their net plays."},
+	{"kirin_fleet_weights_sent_bytes_total", KindCounter, "bytes", nil,
+		"Bytes of weights sent to workers."},
+	{"kirin_fleet_outbox_games", KindGauge, "games", nil,
+		"Finished games of this worker that the queue does not have yet."},
+	{"kirin_fleet_outbox_bytes", KindGauge, "bytes", nil,
+		"Size of the finished games of this worker that the queue does not have yet."},
+	{"kirin_fleet_sent_total", KindCounter, "games", nil,
+		"Games of this worker that the queue has taken."},
+	{"kirin_fleet_send_seconds", KindHistogram, "seconds", nil,
+		"Time to hand a game to the queue until it is safe there."},
+
 	// The page itself.
 	{"kirin_page_clients", KindGauge, "clients", nil,
 		"Open pages that follow the run."},
@@ -207,9 +245,10 @@ const (
 	WaitDiskLimit  = "disk_limit"      // the run's own limit is reached
 	WaitLock       = "locked"          // another process holds the run
 	WaitFleet      = "no_connection"   // the queue of a run on several machines cannot be reached
+	WaitOutbox     = "outbox_full"     // a worker's own journal is full of games that the queue does not take
 	WaitPaused     = "paused"          // stopped by the user
 	WaitOther      = "other"
 )
 
 var waitReasons = []string{WaitGames, WaitPositions, WaitTrainer, WaitWeights, WaitGeneration,
-	WaitDiskFull, WaitDiskLimit, WaitLock, WaitFleet, WaitPaused, WaitOther}
+	WaitDiskFull, WaitDiskLimit, WaitLock, WaitFleet, WaitOutbox, WaitPaused, WaitOther}

@@ -70,6 +70,10 @@ func everySet() *Metrics {
 	m.Stepped(12, 256)
 	m.Wait("train", WaitGames)
 	m.Spend(PartSearch, time.Second)
+	m.FleetRefused("illegal_move")
+	m.FleetVerified("same")
+	m.FleetStored(time.Second)
+	m.FleetSent(time.Millisecond)
 	m.clients.Set(1)
 	return m
 }

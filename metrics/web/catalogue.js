@@ -114,11 +114,30 @@ export const groups = [
       lines: (s) => [{ label: "set aside", values: s.value("kirin_dataset_quarantined_files_total"), exact: true }].filter((l) => l.values?.some((v) => v > 0)),
       hint: "Should stay at 0; run kirin check when it does not." },
   ]],
+  ["Fleet", [
+    { id: "fleet-workers", title: "Workers", optional: true, zero: true,
+      lines: (s) => [["heard of", "kirin_fleet_workers"], ["wanted", "kirin_fleet_wanted_workers"], ["quarantined", "kirin_fleet_quarantined_workers"]]
+        .map(([label, name], i) => ({ label, values: s.value(name), exact: true, color: [0, 6, 1][i], dash: i === 1 })),
+      hint: "Machines that play for this run. Quarantined should stay at 0." },
+    { id: "fleet-games", title: "Games of workers", unit: "per second", optional: true, zero: true,
+      lines: (s) => [{ label: "stored", values: s.rate(s.sum("kirin_fleet_games_total")) }, { label: "turned away", values: s.rate(s.sum("kirin_fleet_refused_total")), color: 1 }].filter((l) => l.values?.some((v) => v > 0)),
+      hint: "Should be level; what is turned away should be near 0, but for repeated games after a restart." },
+    { id: "fleet-backlog", title: "Backlog", unit: "games", optional: true, zero: true,
+      lines: (s) => [{ label: "in the queue", values: s.value("kirin_fleet_backlog_games") }, { label: "not in a shard yet", values: s.value("kirin_fleet_unacknowledged_games"), color: 2 }],
+      hint: "Should rise and fall around a level. A steady climb means more workers than the trainer can take." },
+    { id: "fleet-staleness", title: "Age of the workers' nets", unit: "steps", optional: true, zero: true, lines: one("kirin_fleet_staleness_steps"),
+      hint: "Should stay near the steps between two nets: more, and workers cannot fetch the newest." },
+    { id: "fleet-refused", title: "Turned away, by reason", optional: true,
+      stack: (s) => ({ parts: new Map([...s.by("kirin_fleet_refused_total", "reason")].map(([k, c]) => [words(k), s.growth(c, 2 * s.width).map((g) => g && Math.max(0, g.by))])) }),
+      hint: "Duplicates after a restart are normal. Illegal moves, forged results and foreign keys are somebody's fault or attack." },
+  ]],
 ];
 
 // keys are the names to ask the program for.
 export const keys = [
   "kirin_cpu_cores", "kirin_cpu_seconds_total", "kirin_cpu_steal_seconds_total", "kirin_dataset_quarantined_files_total", "kirin_disk_limit_bytes", "kirin_disk_used_bytes",
+  "kirin_fleet_backlog_games", "kirin_fleet_games_total", "kirin_fleet_quarantined_workers", "kirin_fleet_refused_total", "kirin_fleet_staleness_steps", "kirin_fleet_unacknowledged_games",
+  "kirin_fleet_wanted_workers", "kirin_fleet_workers",
   "kirin_mate_searches_total", "kirin_network_positions_total", "kirin_selfplay_first_move_ratio", "kirin_selfplay_first_player_score_ratio", "kirin_selfplay_game_plies_count",
   "kirin_selfplay_game_plies_sum", "kirin_selfplay_games_total", "kirin_selfplay_plies_total", "kirin_selfplay_policy_entropy_nats", "kirin_selfplay_repetition_ratio",
   "kirin_selfplay_resignations_checked_total", "kirin_selfplay_resignations_false_total", "kirin_selfplay_target_entropy_nats", "kirin_selfplay_value_error_ratio",
