@@ -54,6 +54,9 @@ func TestUSIGamesBreakNoRuleAndLoseNoTime(t *testing.T) {
 				end, n := u.game(clocks[i%len(clocks)], longest)
 				ends[end]++
 				plies += n
+				if i%10 == 9 {
+					t.Logf("%d games, %d plies", i+1, plies)
+				}
 			}
 			u.send("quit")
 			if err := u.cmd.Wait(); err != nil {

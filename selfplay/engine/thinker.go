@@ -150,6 +150,9 @@ func (t *thinker) follow(p *rules.Position, start string) {
 	for i := from; i < p.Ply() && t.known; i++ {
 		t.known = t.driver.Advance(p.MoveAt(i))
 	}
+	if t.known { // a position that was proven by guard has no moves in the tree
+		t.driver.Read(func(tree *mcts.Tree) { t.known = len(tree.RootMoves()) > 0 })
+	}
 	t.root.CopyFrom(p)
 	t.start = start
 }

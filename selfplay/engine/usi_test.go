@@ -356,3 +356,20 @@ func TestTheMoveDoesNotLoseAtOnceIfAnotherDoesNot(t *testing.T) {
 		}
 	}
 }
+
+// TestABlunderOfTheOpponentIsPunishedOnAPonderHit asks for the answer to a move that the search before has proven lost
+// without looking at the answers.
+func TestABlunderOfTheOpponentIsPunishedOnAPonderHit(t *testing.T) {
+	c := serveUSIClient(t, testConfig("chushogi", 0))
+	const start = "position sfen 11k/12/12/12/12/12/11r/PPPPPPPPPPP1/12/12/PPPPPPPPPPP1/11K b - 1"
+	c.send(start)
+	c.send("go nodes 300")
+	c.until("bestmove")
+	c.send(start + " moves 12h12g")
+	c.send("go ponder btime 100 wtime 100")
+	c.quiet(50*time.Millisecond, "bestmove")
+	c.send("ponderhit")
+	if got := c.last("bestmove"); !strings.HasPrefix(got, "bestmove 1g1l") {
+		t.Errorf("%q, not the king", got)
+	}
+}
