@@ -88,9 +88,17 @@ func (r *runDir) putAside(step int) error {
 
 // loadCheckpoint restores the trainer and the loop from train/<step>.
 func (r *runDir) loadCheckpoint(t *train.Trainer, step int) (loopState, error) {
+	s, err := r.readLoop(step)
+	if err != nil {
+		return s, err
+	}
+	return s, t.Load(r.checkpointDir(step))
+}
+
+// readLoop reads loop.json of train/<step>.
+func (r *runDir) readLoop(step int) (loopState, error) {
 	var s loopState
-	dir := r.checkpointDir(step)
-	file := filepath.Join(dir, "loop.json")
+	file := filepath.Join(r.checkpointDir(step), "loop.json")
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, fmt.Errorf("%s is missing", file)
@@ -111,5 +119,5 @@ func (r *runDir) loadCheckpoint(t *train.Trainer, step int) (loopState, error) {
 	if s.Step != step {
 		return s, fmt.Errorf("%s: damaged: it is of step %d", file, s.Step)
 	}
-	return s, t.Load(dir)
+	return s, nil
 }

@@ -12,8 +12,14 @@ import (
 )
 
 // progress shows one line about a long job on stderr: rewritten in place on a
-// terminal, a new line now and then elsewhere.
+// terminal, a new line now and then elsewhere. Each line may begin with a name.
 type progress struct {
+	*screen
+	name string
+}
+
+// screen is where the lines go.
+type screen struct {
 	mu       sync.Mutex
 	w        io.Writer
 	terminal bool
@@ -23,15 +29,19 @@ type progress struct {
 }
 
 func newProgress(w io.Writer) *progress {
-	p := &progress{w: w, every: 30 * time.Second}
+	p := &progress{screen: &screen{w: w, every: 30 * time.Second}}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.terminal = true
 	}
 	return p
 }
 
+// named is the same screen for a part of the job: its lines begin with a name.
+func (p *progress) named(name string) *progress { return &progress{p.screen, p.name + name} }
+
 // show offers a new state of the line.
 func (p *progress) show(line string) {
+	line = p.name + line
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.terminal {
@@ -59,7 +69,7 @@ func (p *progress) say(format string, a ...any) {
 		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.width))
 		p.width = 0
 	}
-	fmt.Fprintf(p.w, format+"\n", a...)
+	fmt.Fprintf(p.w, "%s"+format+"\n", append([]any{p.name}, a...)...)
 }
 
 // count writes a number with a unit prefix: 950, 12.3k, 4.56M.

@@ -11,37 +11,63 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
+// PlotRow is one line of a plot of ratings.
+type PlotRow struct {
+	Name      string
+	Elo       float64
+	Low, High float64   // the interval; equal ones draw no bar
+	Fixed     bool      // an anchor: a square instead of a dot
+	Parts     []float64 // small dots beside it, such as the single runs behind a mean
+}
+
 // Plot draws the ratings with their intervals, the strongest on top. format is "png" or "svg".
 func (r *Ratings) Plot(w io.Writer, format string) error {
+	rows := make([]PlotRow, len(r.Players))
+	for i, p := range r.Players {
+		rows[i] = PlotRow{Name: p.Name, Elo: p.Elo, Low: p.Low, High: p.High, Fixed: p.Anchor}
+	}
+	return PlotRows(w, format, fmt.Sprintf("Ratings from %d games, 95 %% intervals", r.Games), rows)
+}
+
+// PlotRows draws ratings with their intervals, the first row on top. format is "png" or "svg".
+func PlotRows(w io.Writer, format, title string, rows []PlotRow) error {
 	if format != "png" && format != "svg" {
 		return fmt.Errorf("plot: format %q is not png or svg", format)
 	}
 	p := plot.New()
-	p.Title.Text = fmt.Sprintf("Ratings from %d games, 95 %% intervals", r.Games)
+	p.Title.Text = title
 	p.X.Label.Text = "Elo"
 	p.Add(plotter.NewGrid())
 
-	var points, anchors plotter.XYs
+	var points, anchors, parts, barPoints plotter.XYs
 	var bars plotter.XErrors
-	var barPoints plotter.XYs
-	names := make([]string, len(r.Players))
-	for i, player := range r.Players {
-		row := float64(len(r.Players) - 1 - i)
-		names[len(r.Players)-1-i] = player.Name
-		at := plotter.XY{X: player.Elo, Y: row}
-		if player.Anchor {
+	names := make([]string, len(rows))
+	for i, row := range rows {
+		y := float64(len(rows) - 1 - i)
+		names[len(rows)-1-i] = row.Name
+		at := plotter.XY{X: row.Elo, Y: y}
+		for _, elo := range row.Parts {
+			parts = append(parts, plotter.XY{X: elo, Y: y - 0.2})
+		}
+		if row.Fixed {
 			anchors = append(anchors, at)
 			continue
 		}
 		points = append(points, at)
-		barPoints = append(barPoints, at)
-		bars = append(bars, struct{ Low, High float64 }{player.Elo - player.Low, player.High - player.Elo})
+		if row.Low < row.High {
+			barPoints = append(barPoints, at)
+			bars = append(bars, struct{ Low, High float64 }{row.Elo - row.Low, row.High - row.Elo})
+		}
 	}
-	ink := color.RGBA{R: 0x1f, G: 0x4e, B: 0x79, A: 0xff}
+	ink, pale := color.RGBA{R: 0x1f, G: 0x4e, B: 0x79, A: 0xff}, color.RGBA{R: 0x8f, G: 0xa9, B: 0xc4, A: 0xff}
 	for _, set := range []struct {
 		xys   plotter.XYs
-		shape draw.GlyphDrawer
-	}{{points, draw.CircleGlyph{}}, {anchors, draw.BoxGlyph{}}} {
+		style draw.GlyphStyle
+	}{
+		{parts, draw.GlyphStyle{Color: pale, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}},
+		{points, draw.GlyphStyle{Color: ink, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}},
+		{anchors, draw.GlyphStyle{Color: ink, Radius: vg.Points(3), Shape: draw.BoxGlyph{}}},
+	} {
 		if len(set.xys) == 0 {
 			continue
 		}
@@ -49,7 +75,7 @@ func (r *Ratings) Plot(w io.Writer, format string) error {
 		if err != nil {
 			return fmt.Errorf("plot: %w", err)
 		}
-		scatter.GlyphStyle = draw.GlyphStyle{Color: ink, Radius: vg.Points(3), Shape: set.shape}
+		scatter.GlyphStyle = set.style
 		p.Add(scatter)
 	}
 	if len(bars) > 0 {
