@@ -10,6 +10,7 @@ type Conv3x3 struct {
 	cin, cout int
 	t         *tile
 	spots     []spot
+	whole     bool      // the only tile is the whole board
 	block     int       // images that go through the scratch memory at once
 	u         []float32 // [n*n][cout/16][cin][16]
 	work      []float32 // weights on their way, [9][cout/16][cin][16], and room for a transform
@@ -19,7 +20,7 @@ type Conv3x3 struct {
 type spot struct {
 	row, col   int     // its first output square
 	rows, cols int     // outputs that are on the board
-	patch      []int32 // offsets of its n by n inputs in the padded source image; 0, a border pixel, where there is none
+	patch      []int32 // offsets of its n by n inputs (m by m on a whole board) in the padded source image; 0, a border pixel, where there is none
 	core       []int32 // the same for its m by m outputs in the padded result
 }
 
@@ -36,13 +37,20 @@ func NewConv3x3(b Board, cin, cout int) (*Conv3x3, error) {
 
 func newConv3x3(b Board, cin, cout int, t *tile) *Conv3x3 {
 	c := &Conv3x3{board: b, cin: cin, cout: cout, t: t}
+	c.whole = b.H == t.m && b.W == t.m
 	c.u = Alloc(t.n * t.n * cin * cout)
 	c.work = Alloc(9*cin*cout + tmpLen)
 	for r := 0; r < b.H; r += t.m {
 		for q := 0; q < b.W; q += t.m {
 			p := spot{row: r, col: q, rows: min(t.m, b.H-r), cols: min(t.m, b.W-q)}
-			for i := range t.n * t.n {
-				p.patch = append(p.patch, b.pixel(r+i%t.n, q+i/t.n)*int32(cin))
+			if c.whole {
+				for i := range t.m * t.m {
+					p.patch = append(p.patch, b.pixel(1+i%t.m, 1+i/t.m)*int32(cin))
+				}
+			} else {
+				for i := range t.n * t.n {
+					p.patch = append(p.patch, b.pixel(r+i%t.n, q+i/t.n)*int32(cin))
+				}
 			}
 			for i := range t.m * t.m {
 				px := int32(0)

@@ -107,7 +107,7 @@ func TestConvolutionsAgreeWithFloat64OnEveryBoard(t *testing.T) {
 					t.Helper()
 					want := convTruth(b, cin, cout, w, a)
 					s.Conv(c, a, Alloc(c.ScratchLen()))
-					if d := gap(a.Dst, want); d > ConvError*span64(want) {
+					if d := gap(a.Dst, want); d > c.Error()*span64(want) {
 						t.Errorf("%v %d to %d channels, %s: off by %.2e of %.2g", b, cin, cout, name, d, span64(want))
 					}
 				}
@@ -144,7 +144,7 @@ func TestGradientsOfConvolutionsAgreeWithFloat64(t *testing.T) {
 				dx := Alloc(n * b.Len(cin))
 				s.Conv(back, ConvArgs{Dst: dx, Src: dy, N: n}, Alloc(back.ScratchLen()))
 				wantX, wantW := gradTruth(b, cin, cout, n, w, src, dy)
-				if d := gap(dx, wantX); d > ConvError*span64(wantX) {
+				if d := gap(dx, wantX); d > back.Error()*span64(wantX) {
 					t.Errorf("%v %d to %d channels: input gradient off by %.2e of %.2g", b, cin, cout, d, span64(wantX))
 				}
 				forth, err := NewConv3x3(b, cin, cout)
@@ -153,7 +153,7 @@ func TestGradientsOfConvolutionsAgreeWithFloat64(t *testing.T) {
 				}
 				dw := Alloc(len(w))
 				s.WeightGrad(forth, dw, src, dy, n, Alloc(forth.WeightGradScratchLen()))
-				if d := gap(dw, wantW); d > WeightGradError*span64(wantW) {
+				if d := gap(dw, wantW); d > forth.Error()*span64(wantW) {
 					t.Errorf("%v %d to %d channels: weight gradient off by %.2e of %.2g", b, cin, cout, d, span64(wantW))
 				}
 			}

@@ -66,12 +66,16 @@ func (s *Set) convBlock(c *Conv3x3, a *ConvArgs, first, n int, scratch []float32
 
 // scatterPatches transforms the input patches of n images into planes.
 func (s *Set) scatterPatches(c *Conv3x3, v, src []float32, n int, tmp []float32) {
+	st := stepPatch
+	if c.whole {
+		st = stepWhole
+	}
 	t := tileArgs{tmp: tmp, lanes: c.cin / Lane, plane: c.planeLen(n, c.cin)}
 	for i := range n {
 		t.src = src[i*c.board.Len(c.cin):]
 		for j := range c.spots {
 			t.table, t.dst = c.spots[j].patch, v[(i*len(c.spots)+j)*c.cin:]
-			s.scatter(c.t.m, stepPatch, &t)
+			s.scatter(c.t.m, st, &t)
 		}
 	}
 }

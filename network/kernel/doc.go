@@ -29,12 +29,13 @@
 //	set.Pack(c, w)                                                 // w [cout][cin][3][3]; again after each change
 //	set.Conv(c, kernel.ConvArgs{Dst: y, Src: x, N: n, Bias: b, Residual: h, ReLU: true}, scratch)
 //
-// A 3x3 convolution runs by Winograd's algorithm with the tile that suits the board: F(5x5) on 5x5 and 9x9, F(4x4) on
+// A 3x3 convolution runs by Winograd's algorithm with the tile that suits the board: F(5x5) on 5x5 and 9x9, F(7x7) on
 // 7x7, F(6x6) on 12x12, and whatever multiplies least on other boards. Every patch of inputs is transformed into n*n
 // points, each point is a matrix product over the channels, and the results are transformed back, with bias, residual,
-// ReLU and mask fused into the last step. The answer for an image has the same bits whatever the batch and its place in
-// it. A bias may differ from image to image (BiasStride), as a global-pooling path wants it. [ConvError] and its like
-// bound the errors; they grow with the tile, which is why there is no larger one.
+// ReLU and mask fused into the last step. Where one tile is the whole board, the outermost inputs are its zero border,
+// and the transform leaves them out. The answer for an image has the same bits whatever the batch and its place in
+// it. A bias may differ from image to image (BiasStride), as a global-pooling path wants it. [Conv3x3.Error] bounds the
+// errors; they grow with the tile, which is why there is no larger one.
 //
 // Images go through the scratch memory in blocks of [Conv3x3.Block]; a forward pass stays in the second-level cache
 // when it takes a block, or a few, through all its layers before it starts the next.

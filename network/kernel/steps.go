@@ -5,6 +5,7 @@ type step uint8
 
 const (
 	stepPatch      step = iota // Bt d B: inputs into points
+	stepWhole                  // the same for a tile that is the whole board, inside its border
 	stepCore                   // A dY At: gradients of outputs into points
 	stepWeights                // G g Gt: weights into points
 	stepWeightGrad             // Gt U G: points into gradients of weights
@@ -15,6 +16,8 @@ func (t *tile) matrix(st step) *linear {
 	switch st {
 	case stepPatch:
 		return &t.in
+	case stepWhole:
+		return &t.whole
 	case stepCore:
 		return &t.rise
 	case stepWeights:

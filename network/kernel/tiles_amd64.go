@@ -2,7 +2,7 @@
 
 package kernel
 
-// scatter transforms the patch or the core of a tile, read through a table.
+// scatter transforms the patch of a tile or its inner part, read through a table.
 func (s *Set) scatter(m int, st step, t *tileArgs) {
 	if s.kind == avx512 && st == stepPatch {
 		switch m {
@@ -14,6 +14,23 @@ func (s *Set) scatter(m int, st step, t *tileArgs) {
 			patch5AVX512(t.ptr())
 		case 6:
 			patch6AVX512(t.ptr())
+		case 7:
+			patch7AVX512(t.ptr())
+		}
+		return
+	}
+	if s.kind == avx512 && st == stepWhole {
+		switch m {
+		case 3:
+			whole3AVX512(t.ptr())
+		case 4:
+			whole4AVX512(t.ptr())
+		case 5:
+			whole5AVX512(t.ptr())
+		case 6:
+			whole6AVX512(t.ptr())
+		case 7:
+			whole7AVX512(t.ptr())
 		}
 		return
 	}
@@ -27,6 +44,8 @@ func (s *Set) scatter(m int, st step, t *tileArgs) {
 			core5AVX512(t.ptr())
 		case 6:
 			core6AVX512(t.ptr())
+		case 7:
+			core7AVX512(t.ptr())
 		}
 		return
 	}
@@ -40,6 +59,23 @@ func (s *Set) scatter(m int, st step, t *tileArgs) {
 			patch5AVX2(t.ptr())
 		case 6:
 			patch6AVX2(t.ptr())
+		case 7:
+			patch7AVX2(t.ptr())
+		}
+		return
+	}
+	if s.kind == avx2 && st == stepWhole {
+		switch m {
+		case 3:
+			whole3AVX2(t.ptr())
+		case 4:
+			whole4AVX2(t.ptr())
+		case 5:
+			whole5AVX2(t.ptr())
+		case 6:
+			whole6AVX2(t.ptr())
+		case 7:
+			whole7AVX2(t.ptr())
 		}
 		return
 	}
@@ -53,6 +89,8 @@ func (s *Set) scatter(m int, st step, t *tileArgs) {
 			core5AVX2(t.ptr())
 		case 6:
 			core6AVX2(t.ptr())
+		case 7:
+			core7AVX2(t.ptr())
 		}
 		return
 	}
@@ -71,6 +109,8 @@ func (s *Set) planes(m int, st step, t *tileArgs) {
 			weights5AVX512(t.ptr())
 		case 6:
 			weights6AVX512(t.ptr())
+		case 7:
+			weights7AVX512(t.ptr())
 		}
 		return
 	}
@@ -84,6 +124,8 @@ func (s *Set) planes(m int, st step, t *tileArgs) {
 			weightGrad5AVX512(t.ptr())
 		case 6:
 			weightGrad6AVX512(t.ptr())
+		case 7:
+			weightGrad7AVX512(t.ptr())
 		}
 		return
 	}
@@ -97,6 +139,8 @@ func (s *Set) planes(m int, st step, t *tileArgs) {
 			weights5AVX2(t.ptr())
 		case 6:
 			weights6AVX2(t.ptr())
+		case 7:
+			weights7AVX2(t.ptr())
 		}
 		return
 	}
@@ -110,6 +154,8 @@ func (s *Set) planes(m int, st step, t *tileArgs) {
 			weightGrad5AVX2(t.ptr())
 		case 6:
 			weightGrad6AVX2(t.ptr())
+		case 7:
+			weightGrad7AVX2(t.ptr())
 		}
 		return
 	}
@@ -128,6 +174,8 @@ func (s *Set) gather(m int, t *tileArgs) {
 			gather5AVX512(t.ptr())
 		case 6:
 			gather6AVX512(t.ptr())
+		case 7:
+			gather7AVX512(t.ptr())
 		}
 		return
 	}
@@ -141,6 +189,8 @@ func (s *Set) gather(m int, t *tileArgs) {
 			gather5AVX2(t.ptr())
 		case 6:
 			gather6AVX2(t.ptr())
+		case 7:
+			gather7AVX2(t.ptr())
 		}
 		return
 	}

@@ -9,6 +9,11 @@ package kernel
 //go:noescape
 func patch3AVX2(args *uint64)
 
+// whole3AVX2 transforms 3 by 3 points into 5 by 5; args is a *tileArgs.
+//
+//go:noescape
+func whole3AVX2(args *uint64)
+
 // core3AVX2 transforms 3 by 3 points into 5 by 5; args is a *tileArgs.
 //
 //go:noescape
@@ -33,6 +38,11 @@ func gather3AVX2(args *uint64)
 //
 //go:noescape
 func patch4AVX2(args *uint64)
+
+// whole4AVX2 transforms 4 by 4 points into 6 by 6; args is a *tileArgs.
+//
+//go:noescape
+func whole4AVX2(args *uint64)
 
 // core4AVX2 transforms 4 by 4 points into 6 by 6; args is a *tileArgs.
 //
@@ -59,6 +69,11 @@ func gather4AVX2(args *uint64)
 //go:noescape
 func patch5AVX2(args *uint64)
 
+// whole5AVX2 transforms 5 by 5 points into 7 by 7; args is a *tileArgs.
+//
+//go:noescape
+func whole5AVX2(args *uint64)
+
 // core5AVX2 transforms 5 by 5 points into 7 by 7; args is a *tileArgs.
 //
 //go:noescape
@@ -84,6 +99,11 @@ func gather5AVX2(args *uint64)
 //go:noescape
 func patch6AVX2(args *uint64)
 
+// whole6AVX2 transforms 6 by 6 points into 8 by 8; args is a *tileArgs.
+//
+//go:noescape
+func whole6AVX2(args *uint64)
+
 // core6AVX2 transforms 6 by 6 points into 8 by 8; args is a *tileArgs.
 //
 //go:noescape
@@ -103,3 +123,33 @@ func weightGrad6AVX2(args *uint64)
 //
 //go:noescape
 func gather6AVX2(args *uint64)
+
+// patch7AVX2 transforms 9 by 9 points into 9 by 9; args is a *tileArgs.
+//
+//go:noescape
+func patch7AVX2(args *uint64)
+
+// whole7AVX2 transforms 7 by 7 points into 9 by 9; args is a *tileArgs.
+//
+//go:noescape
+func whole7AVX2(args *uint64)
+
+// core7AVX2 transforms 7 by 7 points into 9 by 9; args is a *tileArgs.
+//
+//go:noescape
+func core7AVX2(args *uint64)
+
+// weights7AVX2 transforms 3 by 3 points into 9 by 9; args is a *tileArgs.
+//
+//go:noescape
+func weights7AVX2(args *uint64)
+
+// weightGrad7AVX2 transforms 9 by 9 points into 3 by 3; args is a *tileArgs.
+//
+//go:noescape
+func weightGrad7AVX2(args *uint64)
+
+// gather7AVX2 transforms 9 by 9 points into 7 by 7 outputs; args is a *tileArgs.
+//
+//go:noescape
+func gather7AVX2(args *uint64)

@@ -109,6 +109,92 @@ second:
 	VZEROUPPER
 	RET
 
+// func whole3AVX2(args *uint64)
+// Requires: AVX, FMA3
+TEXT ·whole3AVX2(SB), $0-8
+	MOVQ    args+0(FP), AX
+	VMOVUPS constantsTilesAVX2<>+32(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+64(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+192(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+0(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+96(SB), Y4
+	MOVQ    (AX), CX
+	MOVQ    24(AX), DX
+	MOVQ    144(AX), BX
+	MOVQ    168(AX), SI
+	SHLQ    $0x01, SI
+	MOVQ    184(AX), DI
+	SHLQ    $0x02, DI
+	LEAQ    (DI)(DI*2), R8
+	IMUL3Q  $0x05, DI, R9
+
+groups:
+	MOVQ BX, R10
+	MOVQ 120(AX), R11
+	MOVQ $0x00000003, R12
+
+first:
+	MOVLQSX      (R11), R13
+	VMOVUPS      (CX)(R13*4), Y5
+	MOVLQSX      4(R11), R13
+	VMOVUPS      (CX)(R13*4), Y6
+	MOVLQSX      8(R11), R13
+	VMOVUPS      (CX)(R13*4), Y7
+	VMOVUPS      Y7, Y8
+	VFNMADD231PS Y4, Y5, Y8
+	VMOVUPS      Y8, Y9
+	VFMADD231PS  Y0, Y6, Y9
+	VFNMADD231PS Y0, Y6, Y8
+	VMOVUPS      Y9, (R10)
+	VMOVUPS      Y8, 96(R10)
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS Y3, Y5, Y7
+	VMOVUPS      Y7, Y5
+	VFMADD231PS  Y1, Y6, Y5
+	VFNMADD231PS Y1, Y6, Y7
+	VMOVUPS      Y5, 192(R10)
+	VMOVUPS      Y7, 288(R10)
+	VMULPS       Y2, Y6, Y5
+	VMOVUPS      Y5, 384(R10)
+	ADDQ         $0x00000020, R10
+	ADDQ         $0x0000000c, R11
+	DECQ         R12
+	JNZ          first
+	MOVQ         BX, R10
+	MOVQ         DX, R11
+	MOVQ         $0x00000005, R12
+
+second:
+	VMOVUPS      (R10), Y5
+	VMOVUPS      32(R10), Y6
+	VMOVUPS      64(R10), Y7
+	VMOVUPS      Y7, Y8
+	VFNMADD231PS Y4, Y5, Y8
+	VMOVUPS      Y8, Y9
+	VFMADD231PS  Y0, Y6, Y9
+	VFNMADD231PS Y0, Y6, Y8
+	VMOVUPS      Y9, (R11)
+	VMOVUPS      Y8, (R11)(DI*1)
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS Y3, Y5, Y7
+	VMOVUPS      Y7, Y5
+	VFMADD231PS  Y1, Y6, Y5
+	VFNMADD231PS Y1, Y6, Y7
+	VMOVUPS      Y5, (R11)(DI*2)
+	VMOVUPS      Y7, (R11)(R8*1)
+	VMULPS       Y2, Y6, Y5
+	VMOVUPS      Y5, (R11)(DI*4)
+	ADDQ         $0x00000060, R10
+	ADDQ         R9, R11
+	DECQ         R12
+	JNZ          second
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	DECQ         SI
+	JNZ          groups
+	VZEROUPPER
+	RET
+
 // func core3AVX2(args *uint64)
 // Requires: AVX, FMA3
 TEXT ·core3AVX2(SB), $0-8
@@ -116,9 +202,9 @@ TEXT ·core3AVX2(SB), $0-8
 	VMOVUPS constantsTilesAVX2<>+32(SB), Y0
 	VMOVUPS constantsTilesAVX2<>+64(SB), Y1
 	VMOVUPS constantsTilesAVX2<>+0(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+192(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+224(SB), Y3
 	VMOVUPS constantsTilesAVX2<>+96(SB), Y4
-	VMOVUPS constantsTilesAVX2<>+224(SB), Y5
+	VMOVUPS constantsTilesAVX2<>+256(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -202,12 +288,12 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weights3AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+256(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+288(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+320(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+352(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+384(SB), Y4
-	VMOVUPS constantsTilesAVX2<>+224(SB), Y5
+	VMOVUPS constantsTilesAVX2<>+288(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+320(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+352(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+384(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+416(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+256(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -291,12 +377,12 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weightGrad3AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+416(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+288(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+448(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+480(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+256(SB), Y4
-	VMOVUPS constantsTilesAVX2<>+352(SB), Y5
+	VMOVUPS constantsTilesAVX2<>+448(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+320(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+480(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+512(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+288(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+384(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -382,7 +468,7 @@ TEXT ·gather3AVX2(SB), $24-8
 	VMOVUPS constantsTilesAVX2<>+32(SB), Y1
 	VMOVUPS constantsTilesAVX2<>+64(SB), Y2
 	VMOVUPS constantsTilesAVX2<>+96(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+512(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+544(SB), Y4
 	CMPQ    224(AX), $0x00
 	JEQ     floor
 	VXORPS  Y4, Y4, Y4
@@ -667,12 +753,12 @@ next:
 // Requires: AVX, FMA3
 TEXT ·patch4AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+544(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+576(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+608(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+640(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+672(SB), Y4
-	VMOVUPS constantsTilesAVX2<>+704(SB), Y5
+	VMOVUPS constantsTilesAVX2<>+576(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+608(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+640(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+672(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+704(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+736(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -780,16 +866,123 @@ second:
 	VZEROUPPER
 	RET
 
+// func whole4AVX2(args *uint64)
+// Requires: AVX, FMA3
+TEXT ·whole4AVX2(SB), $0-8
+	MOVQ    args+0(FP), AX
+	VMOVUPS constantsTilesAVX2<>+576(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+608(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+672(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+704(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+736(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+640(SB), Y5
+	MOVQ    (AX), CX
+	MOVQ    24(AX), DX
+	MOVQ    144(AX), BX
+	MOVQ    168(AX), SI
+	SHLQ    $0x01, SI
+	MOVQ    184(AX), DI
+	SHLQ    $0x02, DI
+	LEAQ    (DI)(DI*2), R8
+	LEAQ    (R8)(DI*2), R9
+	IMUL3Q  $0x06, DI, R10
+
+groups:
+	MOVQ BX, R11
+	MOVQ 120(AX), R12
+	MOVQ $0x00000004, R13
+
+first:
+	MOVLQSX      (R12), R14
+	VMOVUPS      (CX)(R14*4), Y6
+	MOVLQSX      4(R12), R14
+	VMOVUPS      (CX)(R14*4), Y7
+	MOVLQSX      8(R12), R14
+	VMOVUPS      (CX)(R14*4), Y8
+	MOVLQSX      12(R12), R14
+	VMOVUPS      (CX)(R14*4), Y9
+	VMOVUPS      Y9, Y10
+	VFNMADD231PS Y4, Y7, Y10
+	VMOVUPS      Y10, (R11)
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y9, Y11
+	VFNMADD231PS Y3, Y7, Y11
+	VMOVUPS      Y11, Y12
+	VFMADD231PS  Y1, Y10, Y12
+	VFNMADD231PS Y1, Y10, Y11
+	VMOVUPS      Y12, 128(R11)
+	VMOVUPS      Y11, 256(R11)
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y0, Y6, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS Y0, Y7, Y9
+	VMOVUPS      Y9, Y7
+	VFMADD231PS  Y2, Y10, Y7
+	VFNMADD231PS Y2, Y10, Y9
+	VMOVUPS      Y7, 384(R11)
+	VMOVUPS      Y9, 512(R11)
+	VMULPS       Y5, Y6, Y6
+	VFNMADD231PS Y4, Y8, Y6
+	VMOVUPS      Y6, 640(R11)
+	ADDQ         $0x00000020, R11
+	ADDQ         $0x00000010, R12
+	DECQ         R13
+	JNZ          first
+	MOVQ         BX, R11
+	MOVQ         DX, R12
+	MOVQ         $0x00000006, R13
+
+second:
+	VMOVUPS      (R11), Y6
+	VMOVUPS      32(R11), Y7
+	VMOVUPS      64(R11), Y8
+	VMOVUPS      96(R11), Y9
+	VMOVUPS      Y9, Y10
+	VFNMADD231PS Y4, Y7, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y9, Y11
+	VFNMADD231PS Y3, Y7, Y11
+	VMOVUPS      Y11, Y12
+	VFMADD231PS  Y1, Y10, Y12
+	VFNMADD231PS Y1, Y10, Y11
+	VMOVUPS      Y12, (R12)(DI*1)
+	VMOVUPS      Y11, (R12)(DI*2)
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y0, Y6, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS Y0, Y7, Y9
+	VMOVUPS      Y9, Y7
+	VFMADD231PS  Y2, Y10, Y7
+	VFNMADD231PS Y2, Y10, Y9
+	VMOVUPS      Y7, (R12)(R8*1)
+	VMOVUPS      Y9, (R12)(DI*4)
+	VMULPS       Y5, Y6, Y6
+	VFNMADD231PS Y4, Y8, Y6
+	VMOVUPS      Y6, (R12)(R9*1)
+	ADDQ         $0x00000080, R11
+	ADDQ         R10, R12
+	DECQ         R13
+	JNZ          second
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	DECQ         SI
+	JNZ          groups
+	VZEROUPPER
+	RET
+
 // func core4AVX2(args *uint64)
 // Requires: AVX, FMA3
 TEXT ·core4AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+736(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+768(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+800(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+832(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+544(SB), Y4
-	VMOVUPS constantsTilesAVX2<>+672(SB), Y5
+	VMOVUPS constantsTilesAVX2<>+768(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+800(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+832(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+864(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+576(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+704(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -887,12 +1080,12 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weights4AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+864(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+896(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+928(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+960(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+992(SB), Y4
-	VMOVUPS constantsTilesAVX2<>+1024(SB), Y5
+	VMOVUPS constantsTilesAVX2<>+896(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+928(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+960(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+992(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1024(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+1056(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -919,7 +1112,7 @@ first:
 	VMULPS       Y5, Y6, Y9
 	VMOVUPS      Y9, (R12)
 	VMOVUPS      Y8, Y9
-	VFMADD231PS  constantsTilesAVX2<>+1056(SB), Y6, Y9
+	VFMADD231PS  constantsTilesAVX2<>+1088(SB), Y6, Y9
 	VMULPS       Y2, Y9, Y10
 	VMOVUPS      Y10, Y9
 	VFNMADD231PS Y1, Y7, Y9
@@ -950,7 +1143,7 @@ second:
 	VMULPS       Y5, Y6, Y9
 	VMOVUPS      Y9, (R13)
 	VMOVUPS      Y8, Y9
-	VFMADD231PS  constantsTilesAVX2<>+1056(SB), Y6, Y9
+	VFMADD231PS  constantsTilesAVX2<>+1088(SB), Y6, Y9
 	VMULPS       Y2, Y9, Y10
 	VMOVUPS      Y10, Y9
 	VFNMADD231PS Y1, Y7, Y9
@@ -981,12 +1174,12 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weightGrad4AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+960(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+1088(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+1120(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+864(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+1152(SB), Y4
-	VMOVUPS constantsTilesAVX2<>+1024(SB), Y5
+	VMOVUPS constantsTilesAVX2<>+992(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1120(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+1152(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+896(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1184(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+1056(SB), Y5
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -1073,11 +1266,11 @@ second:
 // Requires: AVX, FMA3
 TEXT ·gather4AVX2(SB), $24-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+736(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+544(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+576(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+640(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+512(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+768(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+576(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+608(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+672(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+544(SB), Y4
 	CMPQ    224(AX), $0x00
 	JEQ     floor
 	VXORPS  Y4, Y4, Y4
@@ -1123,11 +1316,11 @@ first:
 	VFMADD231PS Y3, Y8, Y5
 	VMOVUPS     Y5, 32(R8)
 	VMULPS      Y1, Y11, Y5
-	VFMADD231PS constantsTilesAVX2<>+672(SB), Y7, Y5
+	VFMADD231PS constantsTilesAVX2<>+704(SB), Y7, Y5
 	VMOVUPS     Y5, 64(R8)
 	VMOVUPS     Y10, Y5
 	VFMADD231PS Y0, Y6, Y5
-	VFMADD231PS constantsTilesAVX2<>+832(SB), Y8, Y5
+	VFMADD231PS constantsTilesAVX2<>+864(SB), Y8, Y5
 	VMOVUPS     Y5, 96(R8)
 	ADDQ        $0x00000080, R8
 	ADDQ        R11, R9
@@ -1176,7 +1369,7 @@ bare:
 	VMOVUPS     Y6, (R8)(R12*1)
 	ADDQ        8(SP), R12
 	VMULPS      Y1, Y12, Y6
-	VFMADD231PS constantsTilesAVX2<>+672(SB), Y8, Y6
+	VFMADD231PS constantsTilesAVX2<>+704(SB), Y8, Y6
 	CMPQ        192(AX), $0x02
 	JLE         bareend
 	VADDPS      Y6, Y5, Y6
@@ -1185,7 +1378,7 @@ bare:
 	ADDQ        8(SP), R12
 	VMOVUPS     Y11, Y6
 	VFMADD231PS Y0, Y7, Y6
-	VFMADD231PS constantsTilesAVX2<>+832(SB), Y9, Y6
+	VFMADD231PS constantsTilesAVX2<>+864(SB), Y9, Y6
 	CMPQ        192(AX), $0x03
 	JLE         bareend
 	VADDPS      Y6, Y5, Y6
@@ -1235,7 +1428,7 @@ added:
 	VMOVUPS     Y6, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y1, Y12, Y6
-	VFMADD231PS constantsTilesAVX2<>+672(SB), Y8, Y6
+	VFMADD231PS constantsTilesAVX2<>+704(SB), Y8, Y6
 	CMPQ        192(AX), $0x02
 	JLE         addedend
 	VADDPS      Y6, Y5, Y6
@@ -1245,7 +1438,7 @@ added:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y11, Y6
 	VFMADD231PS Y0, Y7, Y6
-	VFMADD231PS constantsTilesAVX2<>+832(SB), Y9, Y6
+	VFMADD231PS constantsTilesAVX2<>+864(SB), Y9, Y6
 	CMPQ        192(AX), $0x03
 	JLE         addedend
 	VADDPS      Y6, Y5, Y6
@@ -1302,7 +1495,7 @@ cut:
 	VMOVUPS     Y6, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y1, Y12, Y6
-	VFMADD231PS constantsTilesAVX2<>+672(SB), Y8, Y6
+	VFMADD231PS constantsTilesAVX2<>+704(SB), Y8, Y6
 	CMPQ        192(AX), $0x02
 	JLE         cutend
 	VADDPS      Y6, Y5, Y6
@@ -1314,7 +1507,7 @@ cut:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y11, Y6
 	VFMADD231PS Y0, Y7, Y6
-	VFMADD231PS constantsTilesAVX2<>+832(SB), Y9, Y6
+	VFMADD231PS constantsTilesAVX2<>+864(SB), Y9, Y6
 	CMPQ        192(AX), $0x03
 	JLE         cutend
 	VADDPS      Y6, Y5, Y6
@@ -1374,7 +1567,7 @@ all:
 	VMOVUPS     Y6, (R8)(R14*1)
 	ADDQ        8(SP), R14
 	VMULPS      Y1, Y12, Y6
-	VFMADD231PS constantsTilesAVX2<>+672(SB), Y8, Y6
+	VFMADD231PS constantsTilesAVX2<>+704(SB), Y8, Y6
 	CMPQ        192(AX), $0x02
 	JLE         allend
 	VADDPS      Y6, Y5, Y6
@@ -1387,7 +1580,7 @@ all:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y11, Y6
 	VFMADD231PS Y0, Y7, Y6
-	VFMADD231PS constantsTilesAVX2<>+832(SB), Y9, Y6
+	VFMADD231PS constantsTilesAVX2<>+864(SB), Y9, Y6
 	CMPQ        192(AX), $0x03
 	JLE         allend
 	VADDPS      Y6, Y5, Y6
@@ -1416,11 +1609,11 @@ next:
 // Requires: AVX, FMA3
 TEXT ·patch5AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+1184(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+1216(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+1216(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1248(SB), Y1
 	VMOVUPS constantsTilesAVX2<>+0(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+1248(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+1280(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+1280(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1312(SB), Y4
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -1453,11 +1646,11 @@ first:
 	MOVLQSX      24(R12), R14
 	VMOVUPS      (CX)(R14*4), Y11
 	VMOVUPS      Y9, Y12
-	VFMADD231PS  constantsTilesAVX2<>+1312(SB), Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+1344(SB), Y7, Y12
+	VFMADD231PS  constantsTilesAVX2<>+1344(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y7, Y12
 	VMOVUPS      Y10, Y13
-	VFMADD231PS  constantsTilesAVX2<>+1312(SB), Y6, Y13
-	VFNMADD231PS constantsTilesAVX2<>+1344(SB), Y8, Y13
+	VFMADD231PS  constantsTilesAVX2<>+1344(SB), Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y8, Y13
 	VMOVUPS      Y13, Y14
 	VFMADD231PS  Y2, Y12, Y14
 	VFNMADD231PS Y2, Y12, Y13
@@ -1465,10 +1658,10 @@ first:
 	VMOVUPS      Y13, 224(R11)
 	VMOVUPS      Y9, Y12
 	VFMADD231PS  Y1, Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y7, Y12
+	VFNMADD231PS constantsTilesAVX2<>+1408(SB), Y7, Y12
 	VMOVUPS      Y10, Y13
 	VFMADD231PS  Y1, Y6, Y13
-	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y8, Y13
+	VFNMADD231PS constantsTilesAVX2<>+1408(SB), Y8, Y13
 	VMOVUPS      Y13, Y14
 	VFMADD231PS  Y4, Y12, Y14
 	VFNMADD231PS Y4, Y12, Y13
@@ -1481,14 +1674,14 @@ first:
 	VFMADD231PS  Y0, Y6, Y10
 	VFNMADD231PS Y3, Y8, Y10
 	VMOVUPS      Y10, Y6
-	VFMADD231PS  constantsTilesAVX2<>+1408(SB), Y12, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1408(SB), Y12, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1440(SB), Y12, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1440(SB), Y12, Y10
 	VMOVUPS      Y6, 896(R11)
 	VMOVUPS      Y10, 1120(R11)
 	VMOVUPS      Y11, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1440(SB), Y5, Y6
-	VFMADD231PS  constantsTilesAVX2<>+1472(SB), Y7, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1504(SB), Y9, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1472(SB), Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+1504(SB), Y7, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1536(SB), Y9, Y6
 	VMOVUPS      Y6, 1344(R11)
 	ADDQ         $0x00000020, R11
 	ADDQ         $0x0000001c, R12
@@ -1507,11 +1700,11 @@ second:
 	VMOVUPS      160(R11), Y10
 	VMOVUPS      192(R11), Y11
 	VMOVUPS      Y9, Y12
-	VFMADD231PS  constantsTilesAVX2<>+1312(SB), Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+1344(SB), Y7, Y12
+	VFMADD231PS  constantsTilesAVX2<>+1344(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y7, Y12
 	VMOVUPS      Y10, Y13
-	VFMADD231PS  constantsTilesAVX2<>+1312(SB), Y6, Y13
-	VFNMADD231PS constantsTilesAVX2<>+1344(SB), Y8, Y13
+	VFMADD231PS  constantsTilesAVX2<>+1344(SB), Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y8, Y13
 	VMOVUPS      Y13, Y14
 	VFMADD231PS  Y2, Y12, Y14
 	VFNMADD231PS Y2, Y12, Y13
@@ -1519,10 +1712,10 @@ second:
 	VMOVUPS      Y13, (R12)(DI*1)
 	VMOVUPS      Y9, Y12
 	VFMADD231PS  Y1, Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y7, Y12
+	VFNMADD231PS constantsTilesAVX2<>+1408(SB), Y7, Y12
 	VMOVUPS      Y10, Y13
 	VFMADD231PS  Y1, Y6, Y13
-	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y8, Y13
+	VFNMADD231PS constantsTilesAVX2<>+1408(SB), Y8, Y13
 	VMOVUPS      Y13, Y14
 	VFMADD231PS  Y4, Y12, Y14
 	VFNMADD231PS Y4, Y12, Y13
@@ -1535,14 +1728,14 @@ second:
 	VFMADD231PS  Y0, Y6, Y10
 	VFNMADD231PS Y3, Y8, Y10
 	VMOVUPS      Y10, Y6
-	VFMADD231PS  constantsTilesAVX2<>+1408(SB), Y12, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1408(SB), Y12, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1440(SB), Y12, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1440(SB), Y12, Y10
 	VMOVUPS      Y6, (R12)(DI*4)
 	VMOVUPS      Y10, (R12)(R9*1)
 	VMOVUPS      Y11, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1440(SB), Y5, Y6
-	VFMADD231PS  constantsTilesAVX2<>+1472(SB), Y7, Y6
-	VFNMADD231PS constantsTilesAVX2<>+1504(SB), Y9, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1472(SB), Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+1504(SB), Y7, Y6
+	VFNMADD231PS constantsTilesAVX2<>+1536(SB), Y9, Y6
 	VMOVUPS      Y6, (R12)(R8*2)
 	ADDQ         $0x000000e0, R11
 	ADDQ         R10, R12
@@ -1555,15 +1748,15 @@ second:
 	VZEROUPPER
 	RET
 
-// func core5AVX2(args *uint64)
+// func whole5AVX2(args *uint64)
 // Requires: AVX, FMA3
-TEXT ·core5AVX2(SB), $0-8
+TEXT ·whole5AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+1536(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+1568(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+1600(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+1632(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+1664(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+0(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1280(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+1312(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+1440(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1408(SB), Y4
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -1592,33 +1785,160 @@ first:
 	MOVLQSX      16(R12), R14
 	VMOVUPS      (CX)(R14*4), Y9
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1696(SB), Y5, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y7, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1344(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y7, Y10
 	VMOVUPS      Y8, Y11
-	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y6, Y11
-	VMULPS       constantsTilesAVX2<>+1760(SB), Y10, Y12
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y6, Y11
+	VMOVUPS      Y10, Y12
+	VFMADD231PS  Y0, Y11, Y12
+	VFNMADD231PS Y0, Y11, Y10
+	VMOVUPS      Y12, (R11)
+	VMOVUPS      Y10, 160(R11)
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1248(SB), Y5, Y10
+	VFNMADD231PS Y4, Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFNMADD231PS Y4, Y6, Y11
+	VMOVUPS      Y10, Y12
+	VFMADD231PS  Y2, Y11, Y12
+	VFNMADD231PS Y2, Y11, Y10
+	VMOVUPS      Y12, 320(R11)
+	VMOVUPS      Y10, 480(R11)
+	VMOVUPS      Y9, Y9
+	VFMADD231PS  constantsTilesAVX2<>+1216(SB), Y5, Y9
+	VFNMADD231PS Y1, Y7, Y9
+	VMOVUPS      Y8, Y5
+	VFNMADD231PS Y1, Y6, Y5
+	VMOVUPS      Y9, Y7
+	VFMADD231PS  Y3, Y5, Y7
+	VFNMADD231PS Y3, Y5, Y9
+	VMOVUPS      Y7, 640(R11)
+	VMOVUPS      Y9, 800(R11)
+	VMULPS       constantsTilesAVX2<>+1504(SB), Y6, Y5
+	VFNMADD231PS constantsTilesAVX2<>+1536(SB), Y8, Y5
+	VMOVUPS      Y5, 960(R11)
+	ADDQ         $0x00000020, R11
+	ADDQ         $0x00000014, R12
+	DECQ         R13
+	JNZ          first
+	MOVQ         BX, R11
+	MOVQ         DX, R12
+	MOVQ         $0x00000007, R13
+
+second:
+	VMOVUPS      (R11), Y5
+	VMOVUPS      32(R11), Y6
+	VMOVUPS      64(R11), Y7
+	VMOVUPS      96(R11), Y8
+	VMOVUPS      128(R11), Y9
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1344(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFNMADD231PS constantsTilesAVX2<>+1376(SB), Y6, Y11
+	VMOVUPS      Y10, Y12
+	VFMADD231PS  Y0, Y11, Y12
+	VFNMADD231PS Y0, Y11, Y10
+	VMOVUPS      Y12, (R12)
+	VMOVUPS      Y10, (R12)(DI*1)
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1248(SB), Y5, Y10
+	VFNMADD231PS Y4, Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFNMADD231PS Y4, Y6, Y11
+	VMOVUPS      Y10, Y12
+	VFMADD231PS  Y2, Y11, Y12
+	VFNMADD231PS Y2, Y11, Y10
+	VMOVUPS      Y12, (R12)(DI*2)
+	VMOVUPS      Y10, (R12)(R8*1)
+	VMOVUPS      Y9, Y9
+	VFMADD231PS  constantsTilesAVX2<>+1216(SB), Y5, Y9
+	VFNMADD231PS Y1, Y7, Y9
+	VMOVUPS      Y8, Y5
+	VFNMADD231PS Y1, Y6, Y5
+	VMOVUPS      Y9, Y7
+	VFMADD231PS  Y3, Y5, Y7
+	VFNMADD231PS Y3, Y5, Y9
+	VMOVUPS      Y7, (R12)(DI*4)
+	VMOVUPS      Y9, (R12)(R9*1)
+	VMULPS       constantsTilesAVX2<>+1504(SB), Y6, Y5
+	VFNMADD231PS constantsTilesAVX2<>+1536(SB), Y8, Y5
+	VMOVUPS      Y5, (R12)(R8*2)
+	ADDQ         $0x000000a0, R11
+	ADDQ         R10, R12
+	DECQ         R13
+	JNZ          second
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	DECQ         SI
+	JNZ          groups
+	VZEROUPPER
+	RET
+
+// func core5AVX2(args *uint64)
+// Requires: AVX, FMA3
+TEXT ·core5AVX2(SB), $0-8
+	MOVQ    args+0(FP), AX
+	VMOVUPS constantsTilesAVX2<>+1568(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1600(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+1632(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+1664(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1696(SB), Y4
+	MOVQ    (AX), CX
+	MOVQ    24(AX), DX
+	MOVQ    144(AX), BX
+	MOVQ    168(AX), SI
+	SHLQ    $0x01, SI
+	MOVQ    184(AX), DI
+	SHLQ    $0x02, DI
+	LEAQ    (DI)(DI*2), R8
+	LEAQ    (R8)(DI*2), R9
+	IMUL3Q  $0x07, DI, R10
+
+groups:
+	MOVQ BX, R11
+	MOVQ 120(AX), R12
+	MOVQ $0x00000005, R13
+
+first:
+	MOVLQSX      (R12), R14
+	VMOVUPS      (CX)(R14*4), Y5
+	MOVLQSX      4(R12), R14
+	VMOVUPS      (CX)(R14*4), Y6
+	MOVLQSX      8(R12), R14
+	VMOVUPS      (CX)(R14*4), Y7
+	MOVLQSX      12(R12), R14
+	VMOVUPS      (CX)(R14*4), Y8
+	MOVLQSX      16(R12), R14
+	VMOVUPS      (CX)(R14*4), Y9
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y6, Y11
+	VMULPS       constantsTilesAVX2<>+1792(SB), Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y0, Y11, Y10
 	VFNMADD231PS Y0, Y11, Y12
 	VMOVUPS      Y10, (R11)
 	VMOVUPS      Y12, 160(R11)
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1792(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1824(SB), Y5, Y10
 	VFMADD231PS  Y3, Y7, Y10
 	VMOVUPS      Y8, Y11
 	VFMADD231PS  Y3, Y6, Y11
-	VMULPS       constantsTilesAVX2<>+1824(SB), Y10, Y12
+	VMULPS       constantsTilesAVX2<>+1856(SB), Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y2, Y11, Y10
 	VFNMADD231PS Y2, Y11, Y12
 	VMOVUPS      Y10, 320(R11)
 	VMOVUPS      Y12, 480(R11)
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1856(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1888(SB), Y5, Y10
 	VFMADD231PS  Y1, Y7, Y10
 	VMOVUPS      Y8, Y5
 	VFMADD231PS  Y1, Y6, Y5
-	VMULPS       constantsTilesAVX2<>+1888(SB), Y10, Y7
+	VMULPS       constantsTilesAVX2<>+1920(SB), Y10, Y7
 	VMOVUPS      Y7, Y6
 	VFMADD231PS  Y4, Y5, Y6
 	VFNMADD231PS Y4, Y5, Y7
@@ -1640,33 +1960,33 @@ second:
 	VMOVUPS      96(R11), Y8
 	VMOVUPS      128(R11), Y9
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1696(SB), Y5, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y7, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y7, Y10
 	VMOVUPS      Y8, Y11
-	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y6, Y11
-	VMULPS       constantsTilesAVX2<>+1760(SB), Y10, Y12
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y6, Y11
+	VMULPS       constantsTilesAVX2<>+1792(SB), Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y0, Y11, Y10
 	VFNMADD231PS Y0, Y11, Y12
 	VMOVUPS      Y10, (R12)
 	VMOVUPS      Y12, (R12)(DI*1)
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1792(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1824(SB), Y5, Y10
 	VFMADD231PS  Y3, Y7, Y10
 	VMOVUPS      Y8, Y11
 	VFMADD231PS  Y3, Y6, Y11
-	VMULPS       constantsTilesAVX2<>+1824(SB), Y10, Y12
+	VMULPS       constantsTilesAVX2<>+1856(SB), Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y2, Y11, Y10
 	VFNMADD231PS Y2, Y11, Y12
 	VMOVUPS      Y10, (R12)(DI*2)
 	VMOVUPS      Y12, (R12)(R8*1)
 	VMOVUPS      Y9, Y10
-	VFMADD231PS  constantsTilesAVX2<>+1856(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1888(SB), Y5, Y10
 	VFMADD231PS  Y1, Y7, Y10
 	VMOVUPS      Y8, Y5
 	VFMADD231PS  Y1, Y6, Y5
-	VMULPS       constantsTilesAVX2<>+1888(SB), Y10, Y7
+	VMULPS       constantsTilesAVX2<>+1920(SB), Y10, Y7
 	VMOVUPS      Y7, Y6
 	VFMADD231PS  Y4, Y5, Y6
 	VFNMADD231PS Y4, Y5, Y7
@@ -1688,11 +2008,11 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weights5AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+1920(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+1952(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+1984(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+2016(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+2048(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+1952(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1984(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+2016(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2048(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+2080(SB), Y4
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -1717,7 +2037,7 @@ first:
 	VMOVUPS      (R13)(R11*1), Y6
 	VMOVUPS      (R13)(R11*2), Y7
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y5, Y8
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y5, Y8
 	VMULPS       Y4, Y8, Y9
 	VMOVUPS      Y9, Y8
 	VFMADD231PS  Y1, Y6, Y8
@@ -1725,16 +2045,16 @@ first:
 	VMOVUPS      Y8, (R12)
 	VMOVUPS      Y9, 96(R12)
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+2080(SB), Y5, Y8
+	VFMADD231PS  constantsTilesAVX2<>+2112(SB), Y5, Y8
 	VMULPS       Y3, Y8, Y9
 	VMOVUPS      Y9, Y8
-	VFNMADD231PS constantsTilesAVX2<>+2112(SB), Y6, Y8
+	VFNMADD231PS constantsTilesAVX2<>+2144(SB), Y6, Y8
 	VFMSUB231PS  Y2, Y6, Y9
 	VMOVUPS      Y8, 192(R12)
 	VMOVUPS      Y9, 288(R12)
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+1568(SB), Y5, Y8
-	VMULPS       constantsTilesAVX2<>+2144(SB), Y8, Y8
+	VFMADD231PS  constantsTilesAVX2<>+1600(SB), Y5, Y8
+	VMULPS       constantsTilesAVX2<>+2176(SB), Y8, Y8
 	VMOVUPS      Y8, Y5
 	VFMADD231PS  Y0, Y6, Y5
 	VFMSUB231PS  Y0, Y6, Y8
@@ -1754,7 +2074,7 @@ second:
 	VMOVUPS      32(R12), Y6
 	VMOVUPS      64(R12), Y7
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y5, Y8
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y5, Y8
 	VMULPS       Y4, Y8, Y9
 	VMOVUPS      Y9, Y8
 	VFMADD231PS  Y1, Y6, Y8
@@ -1762,16 +2082,16 @@ second:
 	VMOVUPS      Y8, (R13)
 	VMOVUPS      Y9, (R13)(DI*1)
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+2080(SB), Y5, Y8
+	VFMADD231PS  constantsTilesAVX2<>+2112(SB), Y5, Y8
 	VMULPS       Y3, Y8, Y9
 	VMOVUPS      Y9, Y8
-	VFNMADD231PS constantsTilesAVX2<>+2112(SB), Y6, Y8
+	VFNMADD231PS constantsTilesAVX2<>+2144(SB), Y6, Y8
 	VFMSUB231PS  Y2, Y6, Y9
 	VMOVUPS      Y8, (R13)(DI*2)
 	VMOVUPS      Y9, (R13)(R8*1)
 	VMOVUPS      Y7, Y8
-	VFMADD231PS  constantsTilesAVX2<>+1568(SB), Y5, Y8
-	VMULPS       constantsTilesAVX2<>+2144(SB), Y8, Y8
+	VFMADD231PS  constantsTilesAVX2<>+1600(SB), Y5, Y8
+	VMULPS       constantsTilesAVX2<>+2176(SB), Y8, Y8
 	VMOVUPS      Y8, Y5
 	VFMADD231PS  Y0, Y6, Y5
 	VFMSUB231PS  Y0, Y6, Y8
@@ -1793,11 +2113,11 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weightGrad5AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+2176(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+2048(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+1920(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+2144(SB), Y3
-	VMOVUPS constantsTilesAVX2<>+1952(SB), Y4
+	VMOVUPS constantsTilesAVX2<>+2208(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+2080(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+1952(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2176(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1984(SB), Y4
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -1831,17 +2151,17 @@ first:
 	VSUBPS       Y8, Y7, Y7
 	VADDPS       Y10, Y9, Y8
 	VSUBPS       Y10, Y9, Y9
-	VMULPS       constantsTilesAVX2<>+2208(SB), Y5, Y10
-	VFNMADD231PS constantsTilesAVX2<>+2240(SB), Y7, Y10
+	VMULPS       constantsTilesAVX2<>+2240(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2272(SB), Y7, Y10
 	VFMADD231PS  Y0, Y9, Y10
 	VMOVUPS      Y10, (R12)
 	VMULPS       Y4, Y12, Y10
-	VFNMADD231PS constantsTilesAVX2<>+2112(SB), Y6, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2144(SB), Y6, Y10
 	VFMADD231PS  Y2, Y8, Y10
 	VMOVUPS      Y10, 224(R12)
 	VMOVUPS      Y11, Y6
 	VFMADD231PS  Y1, Y5, Y6
-	VFNMADD231PS constantsTilesAVX2<>+2272(SB), Y7, Y6
+	VFNMADD231PS constantsTilesAVX2<>+2304(SB), Y7, Y6
 	VFMADD231PS  Y3, Y9, Y6
 	VMOVUPS      Y6, 448(R12)
 	ADDQ         $0x00000020, R12
@@ -1866,17 +2186,17 @@ second:
 	VSUBPS       Y8, Y7, Y7
 	VADDPS       Y10, Y9, Y8
 	VSUBPS       Y10, Y9, Y9
-	VMULPS       constantsTilesAVX2<>+2208(SB), Y5, Y10
-	VFNMADD231PS constantsTilesAVX2<>+2240(SB), Y7, Y10
+	VMULPS       constantsTilesAVX2<>+2240(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2272(SB), Y7, Y10
 	VFMADD231PS  Y0, Y9, Y10
 	VMOVUPS      Y10, (R13)
 	VMULPS       Y4, Y12, Y10
-	VFNMADD231PS constantsTilesAVX2<>+2112(SB), Y6, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2144(SB), Y6, Y10
 	VFMADD231PS  Y2, Y8, Y10
 	VMOVUPS      Y10, (R13)(DI*1)
 	VMOVUPS      Y11, Y6
 	VFMADD231PS  Y1, Y5, Y6
-	VFNMADD231PS constantsTilesAVX2<>+2272(SB), Y7, Y6
+	VFNMADD231PS constantsTilesAVX2<>+2304(SB), Y7, Y6
 	VFMADD231PS  Y3, Y9, Y6
 	VMOVUPS      Y6, (R13)(DI*2)
 	ADDQ         $0x000000e0, R12
@@ -1894,10 +2214,10 @@ second:
 // Requires: AVX, FMA3
 TEXT ·gather5AVX2(SB), $24-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+1760(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+1536(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+2304(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+512(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+1792(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1568(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+2336(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+544(SB), Y3
 	CMPQ    224(AX), $0x00
 	JEQ     floor
 	VXORPS  Y3, Y3, Y3
@@ -1943,21 +2263,21 @@ first:
 	VADDPS      Y7, Y9, Y9
 	VMOVUPS     Y9, (R8)
 	VMULPS      constantsTilesAVX2<>+0(SB), Y4, Y9
-	VFMADD231PS constantsTilesAVX2<>+1280(SB), Y6, Y9
-	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y8, Y9
+	VFMADD231PS constantsTilesAVX2<>+1312(SB), Y6, Y9
+	VFMADD231PS constantsTilesAVX2<>+1440(SB), Y8, Y9
 	VMOVUPS     Y9, 32(R8)
 	VMULPS      Y2, Y11, Y9
-	VFMADD231PS constantsTilesAVX2<>+2336(SB), Y5, Y9
-	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y7, Y9
+	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y5, Y9
+	VFMADD231PS constantsTilesAVX2<>+2400(SB), Y7, Y9
 	VMOVUPS     Y9, 64(R8)
 	VMULPS      Y1, Y4, Y4
-	VFMADD231PS constantsTilesAVX2<>+1600(SB), Y6, Y4
-	VFMADD231PS constantsTilesAVX2<>+1664(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+1632(SB), Y6, Y4
+	VFMADD231PS constantsTilesAVX2<>+1696(SB), Y8, Y4
 	VMOVUPS     Y4, 96(R8)
 	VMOVUPS     Y10, Y4
 	VFMADD231PS Y0, Y11, Y4
-	VFMADD231PS constantsTilesAVX2<>+1824(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+1888(SB), Y7, Y4
+	VFMADD231PS constantsTilesAVX2<>+1856(SB), Y5, Y4
+	VFMADD231PS constantsTilesAVX2<>+1920(SB), Y7, Y4
 	VMOVUPS     Y4, 128(R8)
 	ADDQ        $0x000000a0, R8
 	ADDQ        R11, R9
@@ -2001,8 +2321,8 @@ bare:
 	VMOVUPS     Y10, (R8)(R12*1)
 	ADDQ        8(SP), R12
 	VMULPS      constantsTilesAVX2<>+0(SB), Y5, Y10
-	VFMADD231PS constantsTilesAVX2<>+1280(SB), Y7, Y10
-	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y9, Y10
+	VFMADD231PS constantsTilesAVX2<>+1312(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+1440(SB), Y9, Y10
 	CMPQ        192(AX), $0x01
 	JLE         bareend
 	VADDPS      Y10, Y4, Y10
@@ -2010,8 +2330,8 @@ bare:
 	VMOVUPS     Y10, (R8)(R12*1)
 	ADDQ        8(SP), R12
 	VMULPS      Y2, Y12, Y10
-	VFMADD231PS constantsTilesAVX2<>+2336(SB), Y6, Y10
-	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y10
+	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+2400(SB), Y8, Y10
 	CMPQ        192(AX), $0x02
 	JLE         bareend
 	VADDPS      Y10, Y4, Y10
@@ -2019,8 +2339,8 @@ bare:
 	VMOVUPS     Y10, (R8)(R12*1)
 	ADDQ        8(SP), R12
 	VMULPS      Y1, Y5, Y5
-	VFMADD231PS constantsTilesAVX2<>+1600(SB), Y7, Y5
-	VFMADD231PS constantsTilesAVX2<>+1664(SB), Y9, Y5
+	VFMADD231PS constantsTilesAVX2<>+1632(SB), Y7, Y5
+	VFMADD231PS constantsTilesAVX2<>+1696(SB), Y9, Y5
 	CMPQ        192(AX), $0x03
 	JLE         bareend
 	VADDPS      Y5, Y4, Y5
@@ -2029,8 +2349,8 @@ bare:
 	ADDQ        8(SP), R12
 	VMOVUPS     Y11, Y5
 	VFMADD231PS Y0, Y12, Y5
-	VFMADD231PS constantsTilesAVX2<>+1824(SB), Y6, Y5
-	VFMADD231PS constantsTilesAVX2<>+1888(SB), Y8, Y5
+	VFMADD231PS constantsTilesAVX2<>+1856(SB), Y6, Y5
+	VFMADD231PS constantsTilesAVX2<>+1920(SB), Y8, Y5
 	CMPQ        192(AX), $0x04
 	JLE         bareend
 	VADDPS      Y5, Y4, Y5
@@ -2074,8 +2394,8 @@ added:
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      constantsTilesAVX2<>+0(SB), Y5, Y10
-	VFMADD231PS constantsTilesAVX2<>+1280(SB), Y7, Y10
-	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y9, Y10
+	VFMADD231PS constantsTilesAVX2<>+1312(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+1440(SB), Y9, Y10
 	CMPQ        192(AX), $0x01
 	JLE         addedend
 	VADDPS      Y10, Y4, Y10
@@ -2084,8 +2404,8 @@ added:
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y2, Y12, Y10
-	VFMADD231PS constantsTilesAVX2<>+2336(SB), Y6, Y10
-	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y10
+	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+2400(SB), Y8, Y10
 	CMPQ        192(AX), $0x02
 	JLE         addedend
 	VADDPS      Y10, Y4, Y10
@@ -2094,8 +2414,8 @@ added:
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y1, Y5, Y5
-	VFMADD231PS constantsTilesAVX2<>+1600(SB), Y7, Y5
-	VFMADD231PS constantsTilesAVX2<>+1664(SB), Y9, Y5
+	VFMADD231PS constantsTilesAVX2<>+1632(SB), Y7, Y5
+	VFMADD231PS constantsTilesAVX2<>+1696(SB), Y9, Y5
 	CMPQ        192(AX), $0x03
 	JLE         addedend
 	VADDPS      Y5, Y4, Y5
@@ -2105,8 +2425,8 @@ added:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y11, Y5
 	VFMADD231PS Y0, Y12, Y5
-	VFMADD231PS constantsTilesAVX2<>+1824(SB), Y6, Y5
-	VFMADD231PS constantsTilesAVX2<>+1888(SB), Y8, Y5
+	VFMADD231PS constantsTilesAVX2<>+1856(SB), Y6, Y5
+	VFMADD231PS constantsTilesAVX2<>+1920(SB), Y8, Y5
 	CMPQ        192(AX), $0x04
 	JLE         addedend
 	VADDPS      Y5, Y4, Y5
@@ -2155,8 +2475,8 @@ cut:
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      constantsTilesAVX2<>+0(SB), Y5, Y10
-	VFMADD231PS constantsTilesAVX2<>+1280(SB), Y7, Y10
-	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y9, Y10
+	VFMADD231PS constantsTilesAVX2<>+1312(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+1440(SB), Y9, Y10
 	CMPQ        192(AX), $0x01
 	JLE         cutend
 	VADDPS      Y10, Y4, Y10
@@ -2167,8 +2487,8 @@ cut:
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y2, Y12, Y10
-	VFMADD231PS constantsTilesAVX2<>+2336(SB), Y6, Y10
-	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y10
+	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+2400(SB), Y8, Y10
 	CMPQ        192(AX), $0x02
 	JLE         cutend
 	VADDPS      Y10, Y4, Y10
@@ -2179,8 +2499,8 @@ cut:
 	VMOVUPS     Y10, (R8)(R13*1)
 	ADDQ        8(SP), R13
 	VMULPS      Y1, Y5, Y5
-	VFMADD231PS constantsTilesAVX2<>+1600(SB), Y7, Y5
-	VFMADD231PS constantsTilesAVX2<>+1664(SB), Y9, Y5
+	VFMADD231PS constantsTilesAVX2<>+1632(SB), Y7, Y5
+	VFMADD231PS constantsTilesAVX2<>+1696(SB), Y9, Y5
 	CMPQ        192(AX), $0x03
 	JLE         cutend
 	VADDPS      Y5, Y4, Y5
@@ -2192,8 +2512,8 @@ cut:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y11, Y5
 	VFMADD231PS Y0, Y12, Y5
-	VFMADD231PS constantsTilesAVX2<>+1824(SB), Y6, Y5
-	VFMADD231PS constantsTilesAVX2<>+1888(SB), Y8, Y5
+	VFMADD231PS constantsTilesAVX2<>+1856(SB), Y6, Y5
+	VFMADD231PS constantsTilesAVX2<>+1920(SB), Y8, Y5
 	CMPQ        192(AX), $0x04
 	JLE         cutend
 	VADDPS      Y5, Y4, Y5
@@ -2244,8 +2564,8 @@ all:
 	VMOVUPS     Y10, (R8)(R14*1)
 	ADDQ        8(SP), R14
 	VMULPS      constantsTilesAVX2<>+0(SB), Y5, Y10
-	VFMADD231PS constantsTilesAVX2<>+1280(SB), Y7, Y10
-	VFMADD231PS constantsTilesAVX2<>+1408(SB), Y9, Y10
+	VFMADD231PS constantsTilesAVX2<>+1312(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+1440(SB), Y9, Y10
 	CMPQ        192(AX), $0x01
 	JLE         allend
 	VADDPS      Y10, Y4, Y10
@@ -2257,8 +2577,8 @@ all:
 	VMOVUPS     Y10, (R8)(R14*1)
 	ADDQ        8(SP), R14
 	VMULPS      Y2, Y12, Y10
-	VFMADD231PS constantsTilesAVX2<>+2336(SB), Y6, Y10
-	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y8, Y10
+	VFMADD231PS constantsTilesAVX2<>+2368(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+2400(SB), Y8, Y10
 	CMPQ        192(AX), $0x02
 	JLE         allend
 	VADDPS      Y10, Y4, Y10
@@ -2270,8 +2590,8 @@ all:
 	VMOVUPS     Y10, (R8)(R14*1)
 	ADDQ        8(SP), R14
 	VMULPS      Y1, Y5, Y5
-	VFMADD231PS constantsTilesAVX2<>+1600(SB), Y7, Y5
-	VFMADD231PS constantsTilesAVX2<>+1664(SB), Y9, Y5
+	VFMADD231PS constantsTilesAVX2<>+1632(SB), Y7, Y5
+	VFMADD231PS constantsTilesAVX2<>+1696(SB), Y9, Y5
 	CMPQ        192(AX), $0x03
 	JLE         allend
 	VADDPS      Y5, Y4, Y5
@@ -2284,8 +2604,8 @@ all:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y11, Y5
 	VFMADD231PS Y0, Y12, Y5
-	VFMADD231PS constantsTilesAVX2<>+1824(SB), Y6, Y5
-	VFMADD231PS constantsTilesAVX2<>+1888(SB), Y8, Y5
+	VFMADD231PS constantsTilesAVX2<>+1856(SB), Y6, Y5
+	VFMADD231PS constantsTilesAVX2<>+1920(SB), Y8, Y5
 	CMPQ        192(AX), $0x04
 	JLE         allend
 	VADDPS      Y5, Y4, Y5
@@ -2314,7 +2634,7 @@ next:
 // Requires: AVX, FMA3
 TEXT ·patch6AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+2400(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+2432(SB), Y0
 	VMOVUPS constantsTilesAVX2<>+0(SB), Y1
 	VMOVUPS constantsTilesAVX2<>+32(SB), Y2
 	VMOVUPS constantsTilesAVX2<>+64(SB), Y3
@@ -2357,20 +2677,20 @@ first:
 	VFNMADD231PS Y0, Y8, Y4
 	VMOVUPS      Y4, (R12)
 	VMOVUPS      Y10, Y4
-	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y6, Y4
-	VFNMADD231PS constantsTilesAVX2<>+2432(SB), Y8, Y4
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y6, Y4
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y8, Y4
 	VMOVUPS      Y9, Y12
-	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+2432(SB), Y7, Y12
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y7, Y12
 	VMOVUPS      Y4, Y13
 	VFMADD231PS  Y2, Y12, Y13
 	VFNMADD231PS Y2, Y12, Y4
 	VMOVUPS      Y13, 256(R12)
 	VMOVUPS      Y4, 512(R12)
 	VADDPS       Y10, Y6, Y4
-	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y8, Y4
+	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y8, Y4
 	VADDPS       Y9, Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y7, Y12
+	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y7, Y12
 	VADDPS       Y12, Y4, Y13
 	VSUBPS       Y12, Y4, Y4
 	VMOVUPS      Y13, 768(R12)
@@ -2382,8 +2702,8 @@ first:
 	VFMADD231PS  Y1, Y5, Y6
 	VFNMADD231PS Y3, Y7, Y6
 	VMOVUPS      Y4, Y8
-	VFMADD231PS  constantsTilesAVX2<>+2496(SB), Y6, Y8
-	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y6, Y4
+	VFMADD231PS  constantsTilesAVX2<>+2528(SB), Y6, Y8
+	VFNMADD231PS constantsTilesAVX2<>+2528(SB), Y6, Y4
 	VMOVUPS      Y8, 1280(R12)
 	VMOVUPS      Y4, 1536(R12)
 	VSUBPS       Y5, Y11, Y4
@@ -2412,20 +2732,20 @@ second:
 	VFNMADD231PS Y0, Y8, Y4
 	VMOVUPS      Y4, (R13)
 	VMOVUPS      Y10, Y4
-	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y6, Y4
-	VFNMADD231PS constantsTilesAVX2<>+2432(SB), Y8, Y4
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y6, Y4
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y8, Y4
 	VMOVUPS      Y9, Y12
-	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+2432(SB), Y7, Y12
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y7, Y12
 	VMOVUPS      Y4, Y13
 	VFMADD231PS  Y2, Y12, Y13
 	VFNMADD231PS Y2, Y12, Y4
 	VMOVUPS      Y13, (R13)(DI*1)
 	VMOVUPS      Y4, (R13)(DI*2)
 	VADDPS       Y10, Y6, Y4
-	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y8, Y4
+	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y8, Y4
 	VADDPS       Y9, Y5, Y12
-	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y7, Y12
+	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y7, Y12
 	VADDPS       Y12, Y4, Y13
 	VSUBPS       Y12, Y4, Y4
 	VMOVUPS      Y13, (R13)(R8*1)
@@ -2437,8 +2757,8 @@ second:
 	VFMADD231PS  Y1, Y5, Y6
 	VFNMADD231PS Y3, Y7, Y6
 	VMOVUPS      Y4, Y8
-	VFMADD231PS  constantsTilesAVX2<>+2496(SB), Y6, Y8
-	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y6, Y4
+	VFMADD231PS  constantsTilesAVX2<>+2528(SB), Y6, Y8
+	VFNMADD231PS constantsTilesAVX2<>+2528(SB), Y6, Y4
 	VMOVUPS      Y8, (R13)(R9*1)
 	VMOVUPS      Y4, (R13)(R8*2)
 	VSUBPS       Y5, Y11, Y4
@@ -2456,13 +2776,153 @@ second:
 	VZEROUPPER
 	RET
 
+// func whole6AVX2(args *uint64)
+// Requires: AVX, FMA3
+TEXT ·whole6AVX2(SB), $0-8
+	MOVQ    args+0(FP), AX
+	VMOVUPS constantsTilesAVX2<>+2432(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+0(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+32(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+64(SB), Y3
+	MOVQ    (AX), CX
+	MOVQ    24(AX), DX
+	MOVQ    144(AX), BX
+	MOVQ    168(AX), SI
+	SHLQ    $0x01, SI
+	MOVQ    184(AX), DI
+	SHLQ    $0x02, DI
+	LEAQ    (DI)(DI*2), R8
+	LEAQ    (R8)(DI*2), R9
+	LEAQ    (R9)(DI*2), R10
+	IMUL3Q  $0x08, DI, R11
+
+groups:
+	MOVQ BX, R12
+	MOVQ 120(AX), R13
+	MOVQ $0x00000006, R14
+
+first:
+	MOVLQSX      (R13), R15
+	VMOVUPS      (CX)(R15*4), Y4
+	MOVLQSX      4(R13), R15
+	VMOVUPS      (CX)(R15*4), Y5
+	MOVLQSX      8(R13), R15
+	VMOVUPS      (CX)(R15*4), Y6
+	MOVLQSX      12(R13), R15
+	VMOVUPS      (CX)(R15*4), Y7
+	MOVLQSX      16(R13), R15
+	VMOVUPS      (CX)(R15*4), Y8
+	MOVLQSX      20(R13), R15
+	VMOVUPS      (CX)(R15*4), Y9
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  Y0, Y5, Y10
+	VFNMADD231PS Y0, Y7, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y4, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y6, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y5, Y11
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y7, Y11
+	VMOVUPS      Y11, Y12
+	VFMADD231PS  Y2, Y10, Y12
+	VFNMADD231PS Y2, Y10, Y11
+	VMOVUPS      Y12, 192(R12)
+	VMOVUPS      Y11, 384(R12)
+	VADDPS       Y8, Y4, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y6, Y10
+	VADDPS       Y9, Y5, Y11
+	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y7, Y11
+	VADDPS       Y11, Y10, Y12
+	VSUBPS       Y10, Y11, Y10
+	VMOVUPS      Y12, 576(R12)
+	VMOVUPS      Y10, 768(R12)
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y1, Y4, Y10
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y9, Y9
+	VFMADD231PS  Y1, Y5, Y9
+	VFNMADD231PS Y3, Y7, Y9
+	VMOVUPS      Y9, Y5
+	VFMADD231PS  constantsTilesAVX2<>+2528(SB), Y10, Y5
+	VFNMADD231PS constantsTilesAVX2<>+2528(SB), Y10, Y9
+	VMOVUPS      Y5, 960(R12)
+	VMOVUPS      Y9, 1152(R12)
+	VMULPS       Y0, Y6, Y5
+	VSUBPS       Y4, Y5, Y5
+	VFNMADD231PS Y0, Y8, Y5
+	VMOVUPS      Y5, 1344(R12)
+	ADDQ         $0x00000020, R12
+	ADDQ         $0x00000018, R13
+	DECQ         R14
+	JNZ          first
+	MOVQ         BX, R12
+	MOVQ         DX, R13
+	MOVQ         $0x00000008, R14
+
+second:
+	VMOVUPS      (R12), Y4
+	VMOVUPS      32(R12), Y5
+	VMOVUPS      64(R12), Y6
+	VMOVUPS      96(R12), Y7
+	VMOVUPS      128(R12), Y8
+	VMOVUPS      160(R12), Y9
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  Y0, Y5, Y10
+	VFNMADD231PS Y0, Y7, Y10
+	VMOVUPS      Y10, (R13)
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y4, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y6, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y5, Y11
+	VFNMADD231PS constantsTilesAVX2<>+2464(SB), Y7, Y11
+	VMOVUPS      Y11, Y12
+	VFMADD231PS  Y2, Y10, Y12
+	VFNMADD231PS Y2, Y10, Y11
+	VMOVUPS      Y12, (R13)(DI*1)
+	VMOVUPS      Y11, (R13)(DI*2)
+	VADDPS       Y8, Y4, Y10
+	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y6, Y10
+	VADDPS       Y9, Y5, Y11
+	VFNMADD231PS constantsTilesAVX2<>+2496(SB), Y7, Y11
+	VADDPS       Y11, Y10, Y12
+	VSUBPS       Y10, Y11, Y10
+	VMOVUPS      Y12, (R13)(R8*1)
+	VMOVUPS      Y10, (R13)(DI*4)
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y1, Y4, Y10
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y9, Y9
+	VFMADD231PS  Y1, Y5, Y9
+	VFNMADD231PS Y3, Y7, Y9
+	VMOVUPS      Y9, Y5
+	VFMADD231PS  constantsTilesAVX2<>+2528(SB), Y10, Y5
+	VFNMADD231PS constantsTilesAVX2<>+2528(SB), Y10, Y9
+	VMOVUPS      Y5, (R13)(R9*1)
+	VMOVUPS      Y9, (R13)(R8*2)
+	VMULPS       Y0, Y6, Y5
+	VSUBPS       Y4, Y5, Y5
+	VFNMADD231PS Y0, Y8, Y5
+	VMOVUPS      Y5, (R13)(R10*1)
+	ADDQ         $0x000000c0, R12
+	ADDQ         R11, R13
+	DECQ         R14
+	JNZ          second
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	DECQ         SI
+	JNZ          groups
+	VZEROUPPER
+	RET
+
 // func core6AVX2(args *uint64)
 // Requires: AVX, FMA3
 TEXT ·core6AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+2304(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+1728(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+2528(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2336(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+1760(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+2560(SB), Y2
 	VMOVUPS constantsTilesAVX2<>+0(SB), Y3
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
@@ -2497,10 +2957,10 @@ first:
 	VMOVUPS      Y4, (R12)
 	VMOVUPS      Y8, Y10
 	VFMADD231PS  Y1, Y4, Y10
-	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y6, Y10
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y6, Y10
 	VMOVUPS      Y9, Y11
 	VFMADD231PS  Y1, Y5, Y11
-	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y7, Y11
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y7, Y11
 	VMULPS       Y0, Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y2, Y11, Y10
@@ -2523,8 +2983,8 @@ first:
 	VFMADD231PS  Y3, Y7, Y4
 	VMULPS       Y1, Y8, Y6
 	VMOVUPS      Y6, Y5
-	VFMADD231PS  constantsTilesAVX2<>+2560(SB), Y4, Y5
-	VFNMADD231PS constantsTilesAVX2<>+2560(SB), Y4, Y6
+	VFMADD231PS  constantsTilesAVX2<>+2592(SB), Y4, Y5
+	VFNMADD231PS constantsTilesAVX2<>+2592(SB), Y4, Y6
 	VMOVUPS      Y5, 960(R12)
 	VMOVUPS      Y6, 1152(R12)
 	VMOVUPS      Y9, 1344(R12)
@@ -2546,10 +3006,10 @@ second:
 	VMOVUPS      Y4, (R13)
 	VMOVUPS      Y8, Y10
 	VFMADD231PS  Y1, Y4, Y10
-	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y6, Y10
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y6, Y10
 	VMOVUPS      Y9, Y11
 	VFMADD231PS  Y1, Y5, Y11
-	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y7, Y11
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y7, Y11
 	VMULPS       Y0, Y10, Y12
 	VMOVUPS      Y12, Y10
 	VFMADD231PS  Y2, Y11, Y10
@@ -2572,8 +3032,8 @@ second:
 	VFMADD231PS  Y3, Y7, Y4
 	VMULPS       Y1, Y8, Y6
 	VMOVUPS      Y6, Y5
-	VFMADD231PS  constantsTilesAVX2<>+2560(SB), Y4, Y5
-	VFNMADD231PS constantsTilesAVX2<>+2560(SB), Y4, Y6
+	VFMADD231PS  constantsTilesAVX2<>+2592(SB), Y4, Y5
+	VFNMADD231PS constantsTilesAVX2<>+2592(SB), Y4, Y6
 	VMOVUPS      Y5, (R13)(R9*1)
 	VMOVUPS      Y6, (R13)(R8*2)
 	VMOVUPS      Y9, (R13)(R10*1)
@@ -2592,10 +3052,10 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weights6AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+2592(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+2624(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+2656(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+2688(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+2624(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+2656(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+2688(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2720(SB), Y3
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -2623,15 +3083,15 @@ first:
 	VMULPS       Y3, Y4, Y7
 	VMOVUPS      Y7, (R13)
 	VMOVUPS      Y6, Y7
-	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2720(SB), Y7, Y8
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y4, Y7
+	VMULPS       constantsTilesAVX2<>+2752(SB), Y7, Y8
 	VMOVUPS      Y8, Y7
 	VFMADD231PS  Y2, Y5, Y7
 	VFNMADD231PS Y2, Y5, Y8
 	VMOVUPS      Y7, 96(R13)
 	VMOVUPS      Y8, 192(R13)
 	VADDPS       Y6, Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2752(SB), Y7, Y8
+	VMULPS       constantsTilesAVX2<>+2784(SB), Y7, Y8
 	VMOVUPS      Y8, Y7
 	VFNMADD231PS Y1, Y5, Y7
 	VFMADD231PS  Y1, Y5, Y8
@@ -2639,7 +3099,7 @@ first:
 	VMOVUPS      Y8, 384(R13)
 	VMOVUPS      Y6, Y7
 	VFMADD231PS  constantsTilesAVX2<>+0(SB), Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2784(SB), Y7, Y7
+	VMULPS       constantsTilesAVX2<>+2816(SB), Y7, Y7
 	VMOVUPS      Y7, Y4
 	VFMADD231PS  Y0, Y5, Y4
 	VFNMADD231PS Y0, Y5, Y7
@@ -2661,15 +3121,15 @@ second:
 	VMULPS       Y3, Y4, Y7
 	VMOVUPS      Y7, (R14)
 	VMOVUPS      Y6, Y7
-	VFMADD231PS  constantsTilesAVX2<>+224(SB), Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2720(SB), Y7, Y8
+	VFMADD231PS  constantsTilesAVX2<>+256(SB), Y4, Y7
+	VMULPS       constantsTilesAVX2<>+2752(SB), Y7, Y8
 	VMOVUPS      Y8, Y7
 	VFMADD231PS  Y2, Y5, Y7
 	VFNMADD231PS Y2, Y5, Y8
 	VMOVUPS      Y7, (R14)(DI*1)
 	VMOVUPS      Y8, (R14)(DI*2)
 	VADDPS       Y6, Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2752(SB), Y7, Y8
+	VMULPS       constantsTilesAVX2<>+2784(SB), Y7, Y8
 	VMOVUPS      Y8, Y7
 	VFNMADD231PS Y1, Y5, Y7
 	VFMADD231PS  Y1, Y5, Y8
@@ -2677,7 +3137,7 @@ second:
 	VMOVUPS      Y8, (R14)(DI*4)
 	VMOVUPS      Y6, Y7
 	VFMADD231PS  constantsTilesAVX2<>+0(SB), Y4, Y7
-	VMULPS       constantsTilesAVX2<>+2784(SB), Y7, Y7
+	VMULPS       constantsTilesAVX2<>+2816(SB), Y7, Y7
 	VMOVUPS      Y7, Y4
 	VFMADD231PS  Y0, Y5, Y4
 	VFNMADD231PS Y0, Y5, Y7
@@ -2699,10 +3159,10 @@ second:
 // Requires: AVX, FMA3
 TEXT ·weightGrad6AVX2(SB), $0-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+2624(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+2816(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+2592(SB), Y2
-	VMOVUPS constantsTilesAVX2<>+2784(SB), Y3
+	VMOVUPS constantsTilesAVX2<>+2656(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+2848(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+2624(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2816(SB), Y3
 	MOVQ    (AX), CX
 	MOVQ    24(AX), DX
 	MOVQ    144(AX), BX
@@ -2738,17 +3198,17 @@ first:
 	VSUBPS       Y8, Y7, Y7
 	VADDPS       Y10, Y9, Y8
 	VSUBPS       Y10, Y9, Y9
-	VMULPS       constantsTilesAVX2<>+2848(SB), Y12, Y10
+	VMULPS       constantsTilesAVX2<>+2880(SB), Y12, Y10
 	VSUBPS       Y4, Y10, Y10
 	VFNMADD231PS Y0, Y6, Y10
 	VFMADD231PS  Y1, Y8, Y10
 	VMOVUPS      Y10, (R13)
-	VMULPS       constantsTilesAVX2<>+2656(SB), Y5, Y4
+	VMULPS       constantsTilesAVX2<>+2688(SB), Y5, Y4
 	VFNMADD231PS Y0, Y7, Y4
 	VFMADD231PS  Y2, Y9, Y4
 	VMOVUPS      Y4, 256(R13)
 	VMOVUPS      Y11, Y4
-	VFMADD231PS  constantsTilesAVX2<>+2720(SB), Y12, Y4
+	VFMADD231PS  constantsTilesAVX2<>+2752(SB), Y12, Y4
 	VFNMADD231PS Y0, Y6, Y4
 	VFMADD231PS  Y3, Y8, Y4
 	VMOVUPS      Y4, 512(R13)
@@ -2775,17 +3235,17 @@ second:
 	VSUBPS       Y8, Y7, Y7
 	VADDPS       Y10, Y9, Y8
 	VSUBPS       Y10, Y9, Y9
-	VMULPS       constantsTilesAVX2<>+2848(SB), Y12, Y10
+	VMULPS       constantsTilesAVX2<>+2880(SB), Y12, Y10
 	VSUBPS       Y4, Y10, Y10
 	VFNMADD231PS Y0, Y6, Y10
 	VFMADD231PS  Y1, Y8, Y10
 	VMOVUPS      Y10, (R14)
-	VMULPS       constantsTilesAVX2<>+2656(SB), Y5, Y4
+	VMULPS       constantsTilesAVX2<>+2688(SB), Y5, Y4
 	VFNMADD231PS Y0, Y7, Y4
 	VFMADD231PS  Y2, Y9, Y4
 	VMOVUPS      Y4, (R14)(DI*1)
 	VMOVUPS      Y11, Y4
-	VFMADD231PS  constantsTilesAVX2<>+2720(SB), Y12, Y4
+	VFMADD231PS  constantsTilesAVX2<>+2752(SB), Y12, Y4
 	VFNMADD231PS Y0, Y6, Y4
 	VFMADD231PS  Y3, Y8, Y4
 	VMOVUPS      Y4, (R14)(DI*2)
@@ -2804,9 +3264,9 @@ second:
 // Requires: AVX, FMA3
 TEXT ·gather6AVX2(SB), $24-8
 	MOVQ    args+0(FP), AX
-	VMOVUPS constantsTilesAVX2<>+2528(SB), Y0
-	VMOVUPS constantsTilesAVX2<>+2304(SB), Y1
-	VMOVUPS constantsTilesAVX2<>+512(SB), Y2
+	VMOVUPS constantsTilesAVX2<>+2560(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+2336(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+544(SB), Y2
 	CMPQ    224(AX), $0x00
 	JEQ     floor
 	VXORPS  Y2, Y2, Y2
@@ -2856,23 +3316,23 @@ first:
 	VMOVUPS     Y3, (R9)
 	VMOVUPS     Y6, Y3
 	VFMADD231PS constantsTilesAVX2<>+32(SB), Y4, Y3
-	VFMADD231PS constantsTilesAVX2<>+2496(SB), Y8, Y3
+	VFMADD231PS constantsTilesAVX2<>+2528(SB), Y8, Y3
 	VMOVUPS     Y3, 32(R9)
 	VMOVUPS     Y5, Y3
 	VFMADD231PS constantsTilesAVX2<>+0(SB), Y11, Y3
-	VFMADD231PS constantsTilesAVX2<>+224(SB), Y7, Y3
+	VFMADD231PS constantsTilesAVX2<>+256(SB), Y7, Y3
 	VMOVUPS     Y3, 64(R9)
 	VMOVUPS     Y6, Y3
-	VFMADD231PS constantsTilesAVX2<>+2880(SB), Y4, Y3
-	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y8, Y3
+	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y4, Y3
+	VFMADD231PS constantsTilesAVX2<>+2944(SB), Y8, Y3
 	VMOVUPS     Y3, 96(R9)
 	VMOVUPS     Y5, Y3
 	VFMADD231PS Y1, Y11, Y3
-	VFMADD231PS constantsTilesAVX2<>+1728(SB), Y7, Y3
+	VFMADD231PS constantsTilesAVX2<>+1760(SB), Y7, Y3
 	VMOVUPS     Y3, 128(R9)
 	VADDPS      Y10, Y6, Y3
 	VFMADD231PS Y0, Y4, Y3
-	VFMADD231PS constantsTilesAVX2<>+2560(SB), Y8, Y3
+	VFMADD231PS constantsTilesAVX2<>+2592(SB), Y8, Y3
 	VMOVUPS     Y3, 160(R9)
 	ADDQ        $0x000000c0, R9
 	ADDQ        R12, R10
@@ -2919,7 +3379,7 @@ bare:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y7, Y4
 	VFMADD231PS constantsTilesAVX2<>+32(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2496(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2528(SB), Y9, Y4
 	CMPQ        192(AX), $0x01
 	JLE         bareend
 	VADDPS      Y4, Y3, Y4
@@ -2928,7 +3388,7 @@ bare:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y6, Y4
 	VFMADD231PS constantsTilesAVX2<>+0(SB), Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+224(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+256(SB), Y8, Y4
 	CMPQ        192(AX), $0x02
 	JLE         bareend
 	VADDPS      Y4, Y3, Y4
@@ -2936,8 +3396,8 @@ bare:
 	VMOVUPS     Y4, (R9)(R13*1)
 	ADDQ        8(SP), R13
 	VMOVUPS     Y7, Y4
-	VFMADD231PS constantsTilesAVX2<>+2880(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y5, Y4
+	VFMADD231PS constantsTilesAVX2<>+2944(SB), Y9, Y4
 	CMPQ        192(AX), $0x03
 	JLE         bareend
 	VADDPS      Y4, Y3, Y4
@@ -2946,7 +3406,7 @@ bare:
 	ADDQ        8(SP), R13
 	VMOVUPS     Y6, Y4
 	VFMADD231PS Y1, Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+1728(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+1760(SB), Y8, Y4
 	CMPQ        192(AX), $0x04
 	JLE         bareend
 	VADDPS      Y4, Y3, Y4
@@ -2955,7 +3415,7 @@ bare:
 	ADDQ        8(SP), R13
 	VADDPS      Y11, Y7, Y4
 	VFMADD231PS Y0, Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2560(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2592(SB), Y9, Y4
 	CMPQ        192(AX), $0x05
 	JLE         bareend
 	VADDPS      Y4, Y3, Y4
@@ -3002,7 +3462,7 @@ added:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y7, Y4
 	VFMADD231PS constantsTilesAVX2<>+32(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2496(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2528(SB), Y9, Y4
 	CMPQ        192(AX), $0x01
 	JLE         addedend
 	VADDPS      Y4, Y3, Y4
@@ -3012,7 +3472,7 @@ added:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y6, Y4
 	VFMADD231PS constantsTilesAVX2<>+0(SB), Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+224(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+256(SB), Y8, Y4
 	CMPQ        192(AX), $0x02
 	JLE         addedend
 	VADDPS      Y4, Y3, Y4
@@ -3021,8 +3481,8 @@ added:
 	VMOVUPS     Y4, (R9)(R14*1)
 	ADDQ        8(SP), R14
 	VMOVUPS     Y7, Y4
-	VFMADD231PS constantsTilesAVX2<>+2880(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y5, Y4
+	VFMADD231PS constantsTilesAVX2<>+2944(SB), Y9, Y4
 	CMPQ        192(AX), $0x03
 	JLE         addedend
 	VADDPS      Y4, Y3, Y4
@@ -3032,7 +3492,7 @@ added:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y6, Y4
 	VFMADD231PS Y1, Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+1728(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+1760(SB), Y8, Y4
 	CMPQ        192(AX), $0x04
 	JLE         addedend
 	VADDPS      Y4, Y3, Y4
@@ -3042,7 +3502,7 @@ added:
 	ADDQ        8(SP), R14
 	VADDPS      Y11, Y7, Y4
 	VFMADD231PS Y0, Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2560(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2592(SB), Y9, Y4
 	CMPQ        192(AX), $0x05
 	JLE         addedend
 	VADDPS      Y4, Y3, Y4
@@ -3094,7 +3554,7 @@ cut:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y7, Y4
 	VFMADD231PS constantsTilesAVX2<>+32(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2496(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2528(SB), Y9, Y4
 	CMPQ        192(AX), $0x01
 	JLE         cutend
 	VADDPS      Y4, Y3, Y4
@@ -3106,7 +3566,7 @@ cut:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y6, Y4
 	VFMADD231PS constantsTilesAVX2<>+0(SB), Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+224(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+256(SB), Y8, Y4
 	CMPQ        192(AX), $0x02
 	JLE         cutend
 	VADDPS      Y4, Y3, Y4
@@ -3117,8 +3577,8 @@ cut:
 	VMOVUPS     Y4, (R9)(R14*1)
 	ADDQ        8(SP), R14
 	VMOVUPS     Y7, Y4
-	VFMADD231PS constantsTilesAVX2<>+2880(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y5, Y4
+	VFMADD231PS constantsTilesAVX2<>+2944(SB), Y9, Y4
 	CMPQ        192(AX), $0x03
 	JLE         cutend
 	VADDPS      Y4, Y3, Y4
@@ -3130,7 +3590,7 @@ cut:
 	ADDQ        8(SP), R14
 	VMOVUPS     Y6, Y4
 	VFMADD231PS Y1, Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+1728(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+1760(SB), Y8, Y4
 	CMPQ        192(AX), $0x04
 	JLE         cutend
 	VADDPS      Y4, Y3, Y4
@@ -3142,7 +3602,7 @@ cut:
 	ADDQ        8(SP), R14
 	VADDPS      Y11, Y7, Y4
 	VFMADD231PS Y0, Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2560(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2592(SB), Y9, Y4
 	CMPQ        192(AX), $0x05
 	JLE         cutend
 	VADDPS      Y4, Y3, Y4
@@ -3196,7 +3656,7 @@ all:
 	ADDQ        8(SP), R15
 	VMOVUPS     Y7, Y4
 	VFMADD231PS constantsTilesAVX2<>+32(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2496(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2528(SB), Y9, Y4
 	CMPQ        192(AX), $0x01
 	JLE         allend
 	VADDPS      Y4, Y3, Y4
@@ -3209,7 +3669,7 @@ all:
 	ADDQ        8(SP), R15
 	VMOVUPS     Y6, Y4
 	VFMADD231PS constantsTilesAVX2<>+0(SB), Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+224(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+256(SB), Y8, Y4
 	CMPQ        192(AX), $0x02
 	JLE         allend
 	VADDPS      Y4, Y3, Y4
@@ -3221,8 +3681,8 @@ all:
 	VMOVUPS     Y4, (R9)(R15*1)
 	ADDQ        8(SP), R15
 	VMOVUPS     Y7, Y4
-	VFMADD231PS constantsTilesAVX2<>+2880(SB), Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2912(SB), Y5, Y4
+	VFMADD231PS constantsTilesAVX2<>+2944(SB), Y9, Y4
 	CMPQ        192(AX), $0x03
 	JLE         allend
 	VADDPS      Y4, Y3, Y4
@@ -3235,7 +3695,7 @@ all:
 	ADDQ        8(SP), R15
 	VMOVUPS     Y6, Y4
 	VFMADD231PS Y1, Y12, Y4
-	VFMADD231PS constantsTilesAVX2<>+1728(SB), Y8, Y4
+	VFMADD231PS constantsTilesAVX2<>+1760(SB), Y8, Y4
 	CMPQ        192(AX), $0x04
 	JLE         allend
 	VADDPS      Y4, Y3, Y4
@@ -3248,7 +3708,7 @@ all:
 	ADDQ        8(SP), R15
 	VADDPS      Y11, Y7, Y4
 	VFMADD231PS Y0, Y5, Y4
-	VFMADD231PS constantsTilesAVX2<>+2560(SB), Y9, Y4
+	VFMADD231PS constantsTilesAVX2<>+2592(SB), Y9, Y4
 	CMPQ        192(AX), $0x05
 	JLE         allend
 	VADDPS      Y4, Y3, Y4
@@ -3258,6 +3718,1340 @@ all:
 	VCMPPS      $0x11, (R11)(R15*1), Y5, Y5
 	VANDPS      Y5, Y4, Y4
 	VMOVUPS     Y4, (R9)(R15*1)
+
+allend:
+	ADDQ $0x00000020, R12
+	ADDQ 16(SP), R13
+	DECQ R14
+	JNZ  all
+
+next:
+	ADDQ $0x00000020, CX
+	ADDQ $0x00000020, R8
+	DECQ (SP)
+	JNZ  groups
+	VZEROUPPER
+	RET
+
+// func patch7AVX2(args *uint64)
+// Requires: AVX, FMA3
+TEXT ·patch7AVX2(SB), $0-8
+	MOVQ    args+0(FP), AX
+	VMOVUPS constantsTilesAVX2<>+2976(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+3008(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+0(SB), Y2
+	MOVQ    (AX), CX
+	MOVQ    24(AX), DX
+	MOVQ    144(AX), BX
+	MOVQ    168(AX), SI
+	SHLQ    $0x01, SI
+	MOVQ    184(AX), DI
+	SHLQ    $0x02, DI
+	LEAQ    (DI)(DI*2), R8
+	LEAQ    (R8)(DI*2), R9
+	LEAQ    (R9)(DI*2), R10
+	IMUL3Q  $0x09, DI, R11
+
+groups:
+	MOVQ BX, R12
+	MOVQ 120(AX), R13
+	MOVQ $0x00000009, R14
+
+first:
+	MOVLQSX      (R13), R15
+	VMOVUPS      (CX)(R15*4), Y3
+	MOVLQSX      4(R13), R15
+	VMOVUPS      (CX)(R15*4), Y4
+	MOVLQSX      8(R13), R15
+	VMOVUPS      (CX)(R15*4), Y5
+	MOVLQSX      12(R13), R15
+	VMOVUPS      (CX)(R15*4), Y6
+	MOVLQSX      16(R13), R15
+	VMOVUPS      (CX)(R15*4), Y7
+	MOVLQSX      20(R13), R15
+	VMOVUPS      (CX)(R15*4), Y8
+	MOVLQSX      24(R13), R15
+	VMOVUPS      (CX)(R15*4), Y9
+	MOVLQSX      28(R13), R15
+	VMOVUPS      (CX)(R15*4), Y10
+	MOVLQSX      32(R13), R15
+	VMOVUPS      (CX)(R15*4), Y11
+	VMOVUPS      Y9, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3040(SB), Y3, Y12
+	VFMADD231PS  constantsTilesAVX2<>+3072(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3104(SB), Y7, Y12
+	VMOVUPS      Y10, Y13
+	VFNMADD231PS constantsTilesAVX2<>+3040(SB), Y4, Y13
+	VFMADD231PS  constantsTilesAVX2<>+3072(SB), Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+3104(SB), Y8, Y13
+	VMOVUPS      Y13, Y14
+	VFMADD231PS  Y2, Y12, Y14
+	VFNMADD231PS Y2, Y12, Y13
+	VMOVUPS      Y14, (R12)
+	VMOVUPS      Y13, 288(R12)
+	VMOVUPS      Y9, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3136(SB), Y3, Y12
+	VFMADD231PS  constantsTilesAVX2<>+3168(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3200(SB), Y7, Y12
+	VMOVUPS      Y10, Y13
+	VFNMADD231PS constantsTilesAVX2<>+3136(SB), Y4, Y13
+	VFMADD231PS  constantsTilesAVX2<>+3168(SB), Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+3200(SB), Y8, Y13
+	VMOVUPS      Y13, Y14
+	VFMADD231PS  constantsTilesAVX2<>+3232(SB), Y12, Y14
+	VFNMADD231PS constantsTilesAVX2<>+3232(SB), Y12, Y13
+	VMOVUPS      Y14, 576(R12)
+	VMOVUPS      Y13, 864(R12)
+	VMOVUPS      Y9, Y12
+	VFNMADD231PS Y1, Y3, Y12
+	VFMADD231PS  constantsTilesAVX2<>+3264(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3296(SB), Y7, Y12
+	VMOVUPS      Y10, Y13
+	VFNMADD231PS Y1, Y4, Y13
+	VFMADD231PS  constantsTilesAVX2<>+3264(SB), Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+3296(SB), Y8, Y13
+	VMOVUPS      Y13, Y14
+	VFMADD231PS  constantsTilesAVX2<>+3328(SB), Y12, Y14
+	VFNMADD231PS constantsTilesAVX2<>+3328(SB), Y12, Y13
+	VMOVUPS      Y14, 1152(R12)
+	VMOVUPS      Y13, 1440(R12)
+	VMOVUPS      Y9, Y12
+	VFNMADD231PS Y0, Y3, Y12
+	VFMADD231PS  constantsTilesAVX2<>+3360(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3392(SB), Y7, Y12
+	VMOVUPS      Y10, Y10
+	VFNMADD231PS Y0, Y4, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3360(SB), Y6, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3392(SB), Y8, Y10
+	VMOVUPS      Y10, Y4
+	VFMADD231PS  constantsTilesAVX2<>+3424(SB), Y12, Y4
+	VFNMADD231PS constantsTilesAVX2<>+3424(SB), Y12, Y10
+	VMOVUPS      Y4, 1728(R12)
+	VMOVUPS      Y10, 2016(R12)
+	VMOVUPS      Y11, Y4
+	VFMADD231PS  constantsTilesAVX2<>+3456(SB), Y3, Y4
+	VFNMADD231PS constantsTilesAVX2<>+3488(SB), Y5, Y4
+	VFMADD231PS  constantsTilesAVX2<>+3520(SB), Y7, Y4
+	VFNMADD231PS constantsTilesAVX2<>+3552(SB), Y9, Y4
+	VMOVUPS      Y4, 2304(R12)
+	ADDQ         $0x00000020, R12
+	ADDQ         $0x00000024, R13
+	DECQ         R14
+	JNZ          first
+	MOVQ         BX, R12
+	MOVQ         DX, R13
+	MOVQ         $0x00000009, R14
+
+second:
+	VMOVUPS      (R12), Y3
+	VMOVUPS      32(R12), Y4
+	VMOVUPS      64(R12), Y5
+	VMOVUPS      96(R12), Y6
+	VMOVUPS      128(R12), Y7
+	VMOVUPS      160(R12), Y8
+	VMOVUPS      192(R12), Y9
+	VMOVUPS      224(R12), Y10
+	VMOVUPS      256(R12), Y11
+	VMOVUPS      Y9, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3040(SB), Y3, Y12
+	VFMADD231PS  constantsTilesAVX2<>+3072(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3104(SB), Y7, Y12
+	VMOVUPS      Y10, Y13
+	VFNMADD231PS constantsTilesAVX2<>+3040(SB), Y4, Y13
+	VFMADD231PS  constantsTilesAVX2<>+3072(SB), Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+3104(SB), Y8, Y13
+	VMOVUPS      Y13, Y14
+	VFMADD231PS  Y2, Y12, Y14
+	VFNMADD231PS Y2, Y12, Y13
+	VMOVUPS      Y14, (R13)
+	VMOVUPS      Y13, (R13)(DI*1)
+	VMOVUPS      Y9, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3136(SB), Y3, Y12
+	VFMADD231PS  constantsTilesAVX2<>+3168(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3200(SB), Y7, Y12
+	VMOVUPS      Y10, Y13
+	VFNMADD231PS constantsTilesAVX2<>+3136(SB), Y4, Y13
+	VFMADD231PS  constantsTilesAVX2<>+3168(SB), Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+3200(SB), Y8, Y13
+	VMOVUPS      Y13, Y14
+	VFMADD231PS  constantsTilesAVX2<>+3232(SB), Y12, Y14
+	VFNMADD231PS constantsTilesAVX2<>+3232(SB), Y12, Y13
+	VMOVUPS      Y14, (R13)(DI*2)
+	VMOVUPS      Y13, (R13)(R8*1)
+	VMOVUPS      Y9, Y12
+	VFNMADD231PS Y1, Y3, Y12
+	VFMADD231PS  constantsTilesAVX2<>+3264(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3296(SB), Y7, Y12
+	VMOVUPS      Y10, Y13
+	VFNMADD231PS Y1, Y4, Y13
+	VFMADD231PS  constantsTilesAVX2<>+3264(SB), Y6, Y13
+	VFNMADD231PS constantsTilesAVX2<>+3296(SB), Y8, Y13
+	VMOVUPS      Y13, Y14
+	VFMADD231PS  constantsTilesAVX2<>+3328(SB), Y12, Y14
+	VFNMADD231PS constantsTilesAVX2<>+3328(SB), Y12, Y13
+	VMOVUPS      Y14, (R13)(DI*4)
+	VMOVUPS      Y13, (R13)(R9*1)
+	VMOVUPS      Y9, Y12
+	VFNMADD231PS Y0, Y3, Y12
+	VFMADD231PS  constantsTilesAVX2<>+3360(SB), Y5, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3392(SB), Y7, Y12
+	VMOVUPS      Y10, Y10
+	VFNMADD231PS Y0, Y4, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3360(SB), Y6, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3392(SB), Y8, Y10
+	VMOVUPS      Y10, Y4
+	VFMADD231PS  constantsTilesAVX2<>+3424(SB), Y12, Y4
+	VFNMADD231PS constantsTilesAVX2<>+3424(SB), Y12, Y10
+	VMOVUPS      Y4, (R13)(R8*2)
+	VMOVUPS      Y10, (R13)(R10*1)
+	VMOVUPS      Y11, Y4
+	VFMADD231PS  constantsTilesAVX2<>+3456(SB), Y3, Y4
+	VFNMADD231PS constantsTilesAVX2<>+3488(SB), Y5, Y4
+	VFMADD231PS  constantsTilesAVX2<>+3520(SB), Y7, Y4
+	VFNMADD231PS constantsTilesAVX2<>+3552(SB), Y9, Y4
+	VMOVUPS      Y4, (R13)(DI*8)
+	ADDQ         $0x00000120, R12
+	ADDQ         R11, R13
+	DECQ         R14
+	JNZ          second
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	DECQ         SI
+	JNZ          groups
+	VZEROUPPER
+	RET
+
+// func whole7AVX2(args *uint64)
+// Requires: AVX, FMA3
+TEXT ·whole7AVX2(SB), $0-8
+	MOVQ    args+0(FP), AX
+	VMOVUPS constantsTilesAVX2<>+0(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+3232(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+3360(SB), Y2
+	MOVQ    (AX), CX
+	MOVQ    24(AX), DX
+	MOVQ    144(AX), BX
+	MOVQ    168(AX), SI
+	SHLQ    $0x01, SI
+	MOVQ    184(AX), DI
+	SHLQ    $0x02, DI
+	LEAQ    (DI)(DI*2), R8
+	LEAQ    (R8)(DI*2), R9
+	LEAQ    (R9)(DI*2), R10
+	IMUL3Q  $0x09, DI, R11
+
+groups:
+	MOVQ BX, R12
+	MOVQ 120(AX), R13
+	MOVQ $0x00000007, R14
+
+first:
+	MOVLQSX      (R13), R15
+	VMOVUPS      (CX)(R15*4), Y3
+	MOVLQSX      4(R13), R15
+	VMOVUPS      (CX)(R15*4), Y4
+	MOVLQSX      8(R13), R15
+	VMOVUPS      (CX)(R15*4), Y5
+	MOVLQSX      12(R13), R15
+	VMOVUPS      (CX)(R15*4), Y6
+	MOVLQSX      16(R13), R15
+	VMOVUPS      (CX)(R15*4), Y7
+	MOVLQSX      20(R13), R15
+	VMOVUPS      (CX)(R15*4), Y8
+	MOVLQSX      24(R13), R15
+	VMOVUPS      (CX)(R15*4), Y9
+	VMOVUPS      Y9, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3040(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3072(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3104(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3072(SB), Y4, Y11
+	VFNMADD231PS constantsTilesAVX2<>+3104(SB), Y6, Y11
+	VMOVUPS      Y10, Y12
+	VFMADD231PS  Y0, Y11, Y12
+	VFNMADD231PS Y0, Y11, Y10
+	VMOVUPS      Y12, (R12)
+	VMOVUPS      Y10, 224(R12)
+	VMOVUPS      Y9, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3136(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3168(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3200(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3168(SB), Y4, Y11
+	VFNMADD231PS constantsTilesAVX2<>+3200(SB), Y6, Y11
+	VMOVUPS      Y10, Y12
+	VFMADD231PS  Y1, Y11, Y12
+	VFNMADD231PS Y1, Y11, Y10
+	VMOVUPS      Y12, 448(R12)
+	VMOVUPS      Y10, 672(R12)
+	VMOVUPS      Y9, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3008(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3264(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3296(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3264(SB), Y4, Y11
+	VFNMADD231PS constantsTilesAVX2<>+3296(SB), Y6, Y11
+	VMOVUPS      Y10, Y12
+	VFMADD231PS  constantsTilesAVX2<>+3328(SB), Y11, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3328(SB), Y11, Y10
+	VMOVUPS      Y12, 896(R12)
+	VMOVUPS      Y10, 1120(R12)
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS constantsTilesAVX2<>+2976(SB), Y3, Y9
+	VFMADD231PS  Y2, Y5, Y9
+	VFNMADD231PS constantsTilesAVX2<>+3392(SB), Y7, Y9
+	VMOVUPS      Y8, Y3
+	VFMADD231PS  Y2, Y4, Y3
+	VFNMADD231PS constantsTilesAVX2<>+3392(SB), Y6, Y3
+	VMOVUPS      Y9, Y5
+	VFMADD231PS  constantsTilesAVX2<>+3424(SB), Y3, Y5
+	VFNMADD231PS constantsTilesAVX2<>+3424(SB), Y3, Y9
+	VMOVUPS      Y5, 1344(R12)
+	VMOVUPS      Y9, 1568(R12)
+	VMULPS       constantsTilesAVX2<>+3584(SB), Y4, Y3
+	VFMADD231PS  constantsTilesAVX2<>+3520(SB), Y6, Y3
+	VFNMADD231PS constantsTilesAVX2<>+3552(SB), Y8, Y3
+	VMOVUPS      Y3, 1792(R12)
+	ADDQ         $0x00000020, R12
+	ADDQ         $0x0000001c, R13
+	DECQ         R14
+	JNZ          first
+	MOVQ         BX, R12
+	MOVQ         DX, R13
+	MOVQ         $0x00000009, R14
+
+second:
+	VMOVUPS      (R12), Y3
+	VMOVUPS      32(R12), Y4
+	VMOVUPS      64(R12), Y5
+	VMOVUPS      96(R12), Y6
+	VMOVUPS      128(R12), Y7
+	VMOVUPS      160(R12), Y8
+	VMOVUPS      192(R12), Y9
+	VMOVUPS      Y9, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3040(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3072(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3104(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3072(SB), Y4, Y11
+	VFNMADD231PS constantsTilesAVX2<>+3104(SB), Y6, Y11
+	VMOVUPS      Y10, Y12
+	VFMADD231PS  Y0, Y11, Y12
+	VFNMADD231PS Y0, Y11, Y10
+	VMOVUPS      Y12, (R13)
+	VMOVUPS      Y10, (R13)(DI*1)
+	VMOVUPS      Y9, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3136(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3168(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3200(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3168(SB), Y4, Y11
+	VFNMADD231PS constantsTilesAVX2<>+3200(SB), Y6, Y11
+	VMOVUPS      Y10, Y12
+	VFMADD231PS  Y1, Y11, Y12
+	VFNMADD231PS Y1, Y11, Y10
+	VMOVUPS      Y12, (R13)(DI*2)
+	VMOVUPS      Y10, (R13)(R8*1)
+	VMOVUPS      Y9, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3008(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3264(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+3296(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3264(SB), Y4, Y11
+	VFNMADD231PS constantsTilesAVX2<>+3296(SB), Y6, Y11
+	VMOVUPS      Y10, Y12
+	VFMADD231PS  constantsTilesAVX2<>+3328(SB), Y11, Y12
+	VFNMADD231PS constantsTilesAVX2<>+3328(SB), Y11, Y10
+	VMOVUPS      Y12, (R13)(DI*4)
+	VMOVUPS      Y10, (R13)(R9*1)
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS constantsTilesAVX2<>+2976(SB), Y3, Y9
+	VFMADD231PS  Y2, Y5, Y9
+	VFNMADD231PS constantsTilesAVX2<>+3392(SB), Y7, Y9
+	VMOVUPS      Y8, Y3
+	VFMADD231PS  Y2, Y4, Y3
+	VFNMADD231PS constantsTilesAVX2<>+3392(SB), Y6, Y3
+	VMOVUPS      Y9, Y5
+	VFMADD231PS  constantsTilesAVX2<>+3424(SB), Y3, Y5
+	VFNMADD231PS constantsTilesAVX2<>+3424(SB), Y3, Y9
+	VMOVUPS      Y5, (R13)(R8*2)
+	VMOVUPS      Y9, (R13)(R10*1)
+	VMULPS       constantsTilesAVX2<>+3584(SB), Y4, Y3
+	VFMADD231PS  constantsTilesAVX2<>+3520(SB), Y6, Y3
+	VFNMADD231PS constantsTilesAVX2<>+3552(SB), Y8, Y3
+	VMOVUPS      Y3, (R13)(DI*8)
+	ADDQ         $0x000000e0, R12
+	ADDQ         R11, R13
+	DECQ         R14
+	JNZ          second
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	DECQ         SI
+	JNZ          groups
+	VZEROUPPER
+	RET
+
+// func core7AVX2(args *uint64)
+// Requires: AVX, FMA3
+TEXT ·core7AVX2(SB), $0-8
+	MOVQ    args+0(FP), AX
+	VMOVUPS constantsTilesAVX2<>+3616(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+3648(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+3680(SB), Y2
+	MOVQ    (AX), CX
+	MOVQ    24(AX), DX
+	MOVQ    144(AX), BX
+	MOVQ    168(AX), SI
+	SHLQ    $0x01, SI
+	MOVQ    184(AX), DI
+	SHLQ    $0x02, DI
+	LEAQ    (DI)(DI*2), R8
+	LEAQ    (R8)(DI*2), R9
+	LEAQ    (R9)(DI*2), R10
+	IMUL3Q  $0x09, DI, R11
+
+groups:
+	MOVQ BX, R12
+	MOVQ 120(AX), R13
+	MOVQ $0x00000007, R14
+
+first:
+	MOVLQSX      (R13), R15
+	VMOVUPS      (CX)(R15*4), Y3
+	MOVLQSX      4(R13), R15
+	VMOVUPS      (CX)(R15*4), Y4
+	MOVLQSX      8(R13), R15
+	VMOVUPS      (CX)(R15*4), Y5
+	MOVLQSX      12(R13), R15
+	VMOVUPS      (CX)(R15*4), Y6
+	MOVLQSX      16(R13), R15
+	VMOVUPS      (CX)(R15*4), Y7
+	MOVLQSX      20(R13), R15
+	VMOVUPS      (CX)(R15*4), Y8
+	MOVLQSX      24(R13), R15
+	VMOVUPS      (CX)(R15*4), Y9
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3712(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y4, Y11
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y6, Y11
+	VMULPS       constantsTilesAVX2<>+3744(SB), Y10, Y12
+	VMOVUPS      Y12, Y10
+	VFMADD231PS  Y0, Y11, Y10
+	VFNMADD231PS Y0, Y11, Y12
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y12, 224(R12)
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3776(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3808(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3840(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3808(SB), Y4, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3840(SB), Y6, Y11
+	VMULPS       constantsTilesAVX2<>+3872(SB), Y10, Y12
+	VMOVUPS      Y12, Y10
+	VFMADD231PS  Y2, Y11, Y10
+	VFNMADD231PS Y2, Y11, Y12
+	VMOVUPS      Y10, 448(R12)
+	VMOVUPS      Y12, 672(R12)
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3904(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3936(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1056(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3936(SB), Y4, Y11
+	VFMADD231PS  constantsTilesAVX2<>+1056(SB), Y6, Y11
+	VMULPS       constantsTilesAVX2<>+3968(SB), Y10, Y12
+	VMOVUPS      Y12, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4000(SB), Y11, Y10
+	VFNMADD231PS constantsTilesAVX2<>+4000(SB), Y11, Y12
+	VMOVUPS      Y10, 896(R12)
+	VMOVUPS      Y12, 1120(R12)
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4032(SB), Y3, Y10
+	VFMADD231PS  Y1, Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4064(SB), Y7, Y10
+	VMOVUPS      Y8, Y3
+	VFMADD231PS  Y1, Y4, Y3
+	VFMADD231PS  constantsTilesAVX2<>+4064(SB), Y6, Y3
+	VMULPS       constantsTilesAVX2<>+4096(SB), Y10, Y5
+	VMOVUPS      Y5, Y4
+	VFMADD231PS  constantsTilesAVX2<>+4128(SB), Y3, Y4
+	VFNMADD231PS constantsTilesAVX2<>+4128(SB), Y3, Y5
+	VMOVUPS      Y4, 1344(R12)
+	VMOVUPS      Y5, 1568(R12)
+	VMOVUPS      Y9, 1792(R12)
+	ADDQ         $0x00000020, R12
+	ADDQ         $0x0000001c, R13
+	DECQ         R14
+	JNZ          first
+	MOVQ         BX, R12
+	MOVQ         DX, R13
+	MOVQ         $0x00000009, R14
+
+second:
+	VMOVUPS      (R12), Y3
+	VMOVUPS      32(R12), Y4
+	VMOVUPS      64(R12), Y5
+	VMOVUPS      96(R12), Y6
+	VMOVUPS      128(R12), Y7
+	VMOVUPS      160(R12), Y8
+	VMOVUPS      192(R12), Y9
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3712(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+1728(SB), Y4, Y11
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y6, Y11
+	VMULPS       constantsTilesAVX2<>+3744(SB), Y10, Y12
+	VMOVUPS      Y12, Y10
+	VFMADD231PS  Y0, Y11, Y10
+	VFNMADD231PS Y0, Y11, Y12
+	VMOVUPS      Y10, (R13)
+	VMOVUPS      Y12, (R13)(DI*1)
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3776(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3808(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3840(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3808(SB), Y4, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3840(SB), Y6, Y11
+	VMULPS       constantsTilesAVX2<>+3872(SB), Y10, Y12
+	VMOVUPS      Y12, Y10
+	VFMADD231PS  Y2, Y11, Y10
+	VFNMADD231PS Y2, Y11, Y12
+	VMOVUPS      Y10, (R13)(DI*2)
+	VMOVUPS      Y12, (R13)(R8*1)
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3904(SB), Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+3936(SB), Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+1056(SB), Y7, Y10
+	VMOVUPS      Y8, Y11
+	VFMADD231PS  constantsTilesAVX2<>+3936(SB), Y4, Y11
+	VFMADD231PS  constantsTilesAVX2<>+1056(SB), Y6, Y11
+	VMULPS       constantsTilesAVX2<>+3968(SB), Y10, Y12
+	VMOVUPS      Y12, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4000(SB), Y11, Y10
+	VFNMADD231PS constantsTilesAVX2<>+4000(SB), Y11, Y12
+	VMOVUPS      Y10, (R13)(DI*4)
+	VMOVUPS      Y12, (R13)(R9*1)
+	VMOVUPS      Y9, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4032(SB), Y3, Y10
+	VFMADD231PS  Y1, Y5, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4064(SB), Y7, Y10
+	VMOVUPS      Y8, Y3
+	VFMADD231PS  Y1, Y4, Y3
+	VFMADD231PS  constantsTilesAVX2<>+4064(SB), Y6, Y3
+	VMULPS       constantsTilesAVX2<>+4096(SB), Y10, Y5
+	VMOVUPS      Y5, Y4
+	VFMADD231PS  constantsTilesAVX2<>+4128(SB), Y3, Y4
+	VFNMADD231PS constantsTilesAVX2<>+4128(SB), Y3, Y5
+	VMOVUPS      Y4, (R13)(R8*2)
+	VMOVUPS      Y5, (R13)(R10*1)
+	VMOVUPS      Y9, (R13)(DI*8)
+	ADDQ         $0x000000e0, R12
+	ADDQ         R11, R13
+	DECQ         R14
+	JNZ          second
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	DECQ         SI
+	JNZ          groups
+	VZEROUPPER
+	RET
+
+// func weights7AVX2(args *uint64)
+// Requires: AVX, FMA3
+TEXT ·weights7AVX2(SB), $0-8
+	MOVQ    args+0(FP), AX
+	VMOVUPS constantsTilesAVX2<>+4160(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+4192(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+4224(SB), Y2
+	MOVQ    (AX), CX
+	MOVQ    24(AX), DX
+	MOVQ    144(AX), BX
+	MOVQ    168(AX), SI
+	SHLQ    $0x01, SI
+	MOVQ    184(AX), DI
+	SHLQ    $0x02, DI
+	LEAQ    (DI)(DI*2), R8
+	LEAQ    (R8)(DI*2), R9
+	LEAQ    (R9)(DI*2), R10
+	IMUL3Q  $0x09, DI, R11
+	MOVQ    176(AX), AX
+	SHLQ    $0x02, AX
+	IMUL3Q  $0x03, AX, R12
+
+groups:
+	MOVQ BX, R13
+	MOVQ CX, R14
+	MOVQ $0x00000003, R15
+
+first:
+	VMOVUPS      (R14), Y3
+	VMOVUPS      (R14)(R12*1), Y4
+	VMOVUPS      (R14)(R12*2), Y5
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y3, Y6
+	VMULPS       constantsTilesAVX2<>+4256(SB), Y6, Y7
+	VMOVUPS      Y7, Y6
+	VFNMADD231PS constantsTilesAVX2<>+4288(SB), Y4, Y6
+	VFMSUB231PS  Y2, Y4, Y7
+	VMOVUPS      Y6, (R13)
+	VMOVUPS      Y7, 96(R13)
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+3840(SB), Y3, Y6
+	VMULPS       constantsTilesAVX2<>+4320(SB), Y6, Y7
+	VMOVUPS      Y7, Y6
+	VFMADD231PS  Y1, Y4, Y6
+	VFMSUB231PS  Y1, Y4, Y7
+	VMOVUPS      Y6, 192(R13)
+	VMOVUPS      Y7, 288(R13)
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+4352(SB), Y3, Y6
+	VMULPS       constantsTilesAVX2<>+4384(SB), Y6, Y7
+	VMOVUPS      Y7, Y6
+	VFNMADD231PS constantsTilesAVX2<>+4416(SB), Y4, Y6
+	VFMSUB231PS  constantsTilesAVX2<>+4448(SB), Y4, Y7
+	VMOVUPS      Y6, 384(R13)
+	VMOVUPS      Y7, 480(R13)
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+4480(SB), Y3, Y6
+	VMULPS       constantsTilesAVX2<>+4512(SB), Y6, Y6
+	VMOVUPS      Y6, Y3
+	VFMADD231PS  Y0, Y4, Y3
+	VFMSUB231PS  Y0, Y4, Y6
+	VMOVUPS      Y3, 576(R13)
+	VMOVUPS      Y6, 672(R13)
+	VMOVUPS      Y5, 768(R13)
+	ADDQ         $0x00000020, R13
+	ADDQ         AX, R14
+	DECQ         R15
+	JNZ          first
+	MOVQ         BX, R13
+	MOVQ         DX, R14
+	MOVQ         $0x00000009, R15
+
+second:
+	VMOVUPS      (R13), Y3
+	VMOVUPS      32(R13), Y4
+	VMOVUPS      64(R13), Y5
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+1760(SB), Y3, Y6
+	VMULPS       constantsTilesAVX2<>+4256(SB), Y6, Y7
+	VMOVUPS      Y7, Y6
+	VFNMADD231PS constantsTilesAVX2<>+4288(SB), Y4, Y6
+	VFMSUB231PS  Y2, Y4, Y7
+	VMOVUPS      Y6, (R14)
+	VMOVUPS      Y7, (R14)(DI*1)
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+3840(SB), Y3, Y6
+	VMULPS       constantsTilesAVX2<>+4320(SB), Y6, Y7
+	VMOVUPS      Y7, Y6
+	VFMADD231PS  Y1, Y4, Y6
+	VFMSUB231PS  Y1, Y4, Y7
+	VMOVUPS      Y6, (R14)(DI*2)
+	VMOVUPS      Y7, (R14)(R8*1)
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+4352(SB), Y3, Y6
+	VMULPS       constantsTilesAVX2<>+4384(SB), Y6, Y7
+	VMOVUPS      Y7, Y6
+	VFNMADD231PS constantsTilesAVX2<>+4416(SB), Y4, Y6
+	VFMSUB231PS  constantsTilesAVX2<>+4448(SB), Y4, Y7
+	VMOVUPS      Y6, (R14)(DI*4)
+	VMOVUPS      Y7, (R14)(R9*1)
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  constantsTilesAVX2<>+4480(SB), Y3, Y6
+	VMULPS       constantsTilesAVX2<>+4512(SB), Y6, Y6
+	VMOVUPS      Y6, Y3
+	VFMADD231PS  Y0, Y4, Y3
+	VFMSUB231PS  Y0, Y4, Y6
+	VMOVUPS      Y3, (R14)(R8*2)
+	VMOVUPS      Y6, (R14)(R10*1)
+	VMOVUPS      Y5, (R14)(DI*8)
+	ADDQ         $0x00000060, R13
+	ADDQ         R11, R14
+	DECQ         R15
+	JNZ          second
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	DECQ         SI
+	JNZ          groups
+	VZEROUPPER
+	RET
+
+// func weightGrad7AVX2(args *uint64)
+// Requires: AVX, FMA3
+TEXT ·weightGrad7AVX2(SB), $0-8
+	MOVQ    args+0(FP), AX
+	VMOVUPS constantsTilesAVX2<>+4544(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+4224(SB), Y1
+	VMOVUPS constantsTilesAVX2<>+4576(SB), Y2
+	MOVQ    (AX), CX
+	MOVQ    24(AX), DX
+	MOVQ    144(AX), BX
+	MOVQ    168(AX), SI
+	SHLQ    $0x01, SI
+	MOVQ    184(AX), DI
+	SHLQ    $0x02, DI
+	IMUL3Q  $0x03, DI, R8
+	MOVQ    176(AX), AX
+	SHLQ    $0x02, AX
+	IMUL3Q  $0x09, AX, R9
+	LEAQ    (R9)(R9*2), R10
+	LEAQ    (R10)(R9*2), R11
+	LEAQ    (R11)(R9*2), R12
+
+groups:
+	MOVQ BX, R13
+	MOVQ CX, R14
+	MOVQ $0x00000009, R15
+
+first:
+	VMOVUPS      (R14), Y3
+	VMOVUPS      (R14)(R9*1), Y4
+	VMOVUPS      (R14)(R9*2), Y5
+	VMOVUPS      (R14)(R10*1), Y6
+	VMOVUPS      (R14)(R9*4), Y7
+	VMOVUPS      (R14)(R11*1), Y8
+	VMOVUPS      (R14)(R10*2), Y9
+	VMOVUPS      (R14)(R12*1), Y10
+	VMOVUPS      (R14)(R9*8), Y11
+	VADDPS       Y4, Y3, Y12
+	VSUBPS       Y4, Y3, Y3
+	VADDPS       Y6, Y5, Y4
+	VSUBPS       Y6, Y5, Y5
+	VADDPS       Y8, Y7, Y6
+	VSUBPS       Y8, Y7, Y7
+	VADDPS       Y10, Y9, Y8
+	VSUBPS       Y10, Y9, Y9
+	VMULPS       Y0, Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4608(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+4640(SB), Y7, Y10
+	VFMADD231PS  Y2, Y9, Y10
+	VMOVUPS      Y10, (R13)
+	VMULPS       Y1, Y12, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4192(SB), Y4, Y10
+	VFNMADD231PS constantsTilesAVX2<>+4416(SB), Y6, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4160(SB), Y8, Y10
+	VMOVUPS      Y10, 288(R13)
+	VMOVUPS      Y11, Y4
+	VFNMADD231PS constantsTilesAVX2<>+4672(SB), Y3, Y4
+	VFMADD231PS  constantsTilesAVX2<>+4320(SB), Y5, Y4
+	VFNMADD231PS constantsTilesAVX2<>+4704(SB), Y7, Y4
+	VFMADD231PS  constantsTilesAVX2<>+4512(SB), Y9, Y4
+	VMOVUPS      Y4, 576(R13)
+	ADDQ         $0x00000020, R13
+	ADDQ         AX, R14
+	DECQ         R15
+	JNZ          first
+	MOVQ         BX, R13
+	MOVQ         DX, R14
+	MOVQ         $0x00000003, R15
+
+second:
+	VMOVUPS      (R13), Y3
+	VMOVUPS      32(R13), Y4
+	VMOVUPS      64(R13), Y5
+	VMOVUPS      96(R13), Y6
+	VMOVUPS      128(R13), Y7
+	VMOVUPS      160(R13), Y8
+	VMOVUPS      192(R13), Y9
+	VMOVUPS      224(R13), Y10
+	VMOVUPS      256(R13), Y11
+	VADDPS       Y4, Y3, Y12
+	VSUBPS       Y4, Y3, Y3
+	VADDPS       Y6, Y5, Y4
+	VSUBPS       Y6, Y5, Y5
+	VADDPS       Y8, Y7, Y6
+	VSUBPS       Y8, Y7, Y7
+	VADDPS       Y10, Y9, Y8
+	VSUBPS       Y10, Y9, Y9
+	VMULPS       Y0, Y3, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4608(SB), Y5, Y10
+	VFNMADD231PS constantsTilesAVX2<>+4640(SB), Y7, Y10
+	VFMADD231PS  Y2, Y9, Y10
+	VMOVUPS      Y10, (R14)
+	VMULPS       Y1, Y12, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4192(SB), Y4, Y10
+	VFNMADD231PS constantsTilesAVX2<>+4416(SB), Y6, Y10
+	VFMADD231PS  constantsTilesAVX2<>+4160(SB), Y8, Y10
+	VMOVUPS      Y10, (R14)(DI*1)
+	VMOVUPS      Y11, Y4
+	VFNMADD231PS constantsTilesAVX2<>+4672(SB), Y3, Y4
+	VFMADD231PS  constantsTilesAVX2<>+4320(SB), Y5, Y4
+	VFNMADD231PS constantsTilesAVX2<>+4704(SB), Y7, Y4
+	VFMADD231PS  constantsTilesAVX2<>+4512(SB), Y9, Y4
+	VMOVUPS      Y4, (R14)(DI*2)
+	ADDQ         $0x00000120, R13
+	ADDQ         R8, R14
+	DECQ         R15
+	JNZ          second
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	DECQ         SI
+	JNZ          groups
+	VZEROUPPER
+	RET
+
+// func gather7AVX2(args *uint64)
+// Requires: AVX, FMA3
+TEXT ·gather7AVX2(SB), $24-8
+	MOVQ    args+0(FP), AX
+	VMOVUPS constantsTilesAVX2<>+3744(SB), Y0
+	VMOVUPS constantsTilesAVX2<>+544(SB), Y1
+	CMPQ    224(AX), $0x00
+	JEQ     floor
+	VXORPS  Y1, Y1, Y1
+
+floor:
+	MOVQ 168(AX), CX
+	SHLQ $0x01, CX
+	MOVQ CX, (SP)
+	MOVQ 208(AX), CX
+	SHLQ $0x02, CX
+	MOVQ CX, 8(SP)
+	MOVQ 216(AX), CX
+	SHLQ $0x02, CX
+	MOVQ CX, 16(SP)
+	MOVQ (AX), CX
+	MOVQ 176(AX), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (BX)(DX*2), SI
+	LEAQ (SI)(DX*2), DI
+	XORQ R8, R8
+
+groups:
+	MOVQ   144(AX), R9
+	MOVQ   CX, R10
+	IMUL3Q $0x09, DX, R12
+	MOVQ   $0x00000009, R11
+
+first:
+	VMOVUPS     (R10), Y2
+	VMOVUPS     (R10)(DX*1), Y3
+	VMOVUPS     (R10)(DX*2), Y4
+	VMOVUPS     (R10)(BX*1), Y5
+	VMOVUPS     (R10)(DX*4), Y6
+	VMOVUPS     (R10)(SI*1), Y7
+	VMOVUPS     (R10)(BX*2), Y8
+	VMOVUPS     (R10)(DI*1), Y9
+	VMOVUPS     (R10)(DX*8), Y10
+	VADDPS      Y3, Y2, Y11
+	VSUBPS      Y3, Y2, Y2
+	VADDPS      Y5, Y4, Y3
+	VSUBPS      Y5, Y4, Y4
+	VADDPS      Y7, Y6, Y5
+	VSUBPS      Y7, Y6, Y6
+	VADDPS      Y9, Y8, Y7
+	VSUBPS      Y9, Y8, Y8
+	VADDPS      Y3, Y11, Y9
+	VADDPS      Y5, Y9, Y9
+	VADDPS      Y7, Y9, Y9
+	VMOVUPS     Y9, (R9)
+	VMULPS      constantsTilesAVX2<>+0(SB), Y2, Y9
+	VFMADD231PS constantsTilesAVX2<>+3232(SB), Y4, Y9
+	VFMADD231PS constantsTilesAVX2<>+3328(SB), Y6, Y9
+	VFMADD231PS constantsTilesAVX2<>+3424(SB), Y8, Y9
+	VMOVUPS     Y9, 32(R9)
+	VMULPS      constantsTilesAVX2<>+2336(SB), Y11, Y9
+	VFMADD231PS constantsTilesAVX2<>+4736(SB), Y3, Y9
+	VFMADD231PS constantsTilesAVX2<>+640(SB), Y5, Y9
+	VFMADD231PS constantsTilesAVX2<>+4768(SB), Y7, Y9
+	VMOVUPS     Y9, 64(R9)
+	VMULPS      constantsTilesAVX2<>+1568(SB), Y2, Y9
+	VFMADD231PS constantsTilesAVX2<>+4800(SB), Y4, Y9
+	VFMADD231PS constantsTilesAVX2<>+4832(SB), Y6, Y9
+	VFMADD231PS constantsTilesAVX2<>+4864(SB), Y8, Y9
+	VMOVUPS     Y9, 96(R9)
+	VMULPS      constantsTilesAVX2<>+1792(SB), Y11, Y9
+	VFMADD231PS constantsTilesAVX2<>+4896(SB), Y3, Y9
+	VFMADD231PS constantsTilesAVX2<>+4928(SB), Y5, Y9
+	VFMADD231PS constantsTilesAVX2<>+4960(SB), Y7, Y9
+	VMOVUPS     Y9, 128(R9)
+	VMULPS      constantsTilesAVX2<>+3616(SB), Y2, Y2
+	VFMADD231PS constantsTilesAVX2<>+3680(SB), Y4, Y2
+	VFMADD231PS constantsTilesAVX2<>+4000(SB), Y6, Y2
+	VFMADD231PS constantsTilesAVX2<>+4128(SB), Y8, Y2
+	VMOVUPS     Y2, 160(R9)
+	VMOVUPS     Y10, Y2
+	VFMADD231PS Y0, Y11, Y2
+	VFMADD231PS constantsTilesAVX2<>+3872(SB), Y3, Y2
+	VFMADD231PS constantsTilesAVX2<>+3968(SB), Y5, Y2
+	VFMADD231PS constantsTilesAVX2<>+4096(SB), Y7, Y2
+	VMOVUPS     Y2, 192(R9)
+	ADDQ        $0x000000e0, R9
+	ADDQ        R12, R10
+	DECQ        R11
+	JNZ         first
+	VXORPS      Y2, Y2, Y2
+	MOVQ        48(AX), R9
+	TESTQ       R9, R9
+	JZ          nobias
+	VMOVUPS     (R9)(R8*1), Y2
+
+nobias:
+	CMPQ 96(AX), $0x00
+	JNE  masked
+	CMPQ 72(AX), $0x00
+	JNE  res
+	MOVQ 24(AX), R9
+	MOVQ 144(AX), R10
+	MOVQ 200(AX), R12
+	MOVQ R8, R11
+
+bare:
+	MOVQ        R11, R13
+	VMOVUPS     (R10), Y3
+	VMOVUPS     224(R10), Y4
+	VMOVUPS     448(R10), Y5
+	VMOVUPS     672(R10), Y6
+	VMOVUPS     896(R10), Y7
+	VMOVUPS     1120(R10), Y8
+	VMOVUPS     1344(R10), Y9
+	VMOVUPS     1568(R10), Y10
+	VMOVUPS     1792(R10), Y11
+	VADDPS      Y4, Y3, Y12
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y5, Y4
+	VSUBPS      Y6, Y5, Y5
+	VADDPS      Y8, Y7, Y6
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y10, Y9, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y4, Y12, Y10
+	VADDPS      Y6, Y10, Y10
+	VADDPS      Y8, Y10, Y10
+	VADDPS      Y10, Y2, Y10
+	VMAXPS      Y10, Y1, Y10
+	VMOVUPS     Y10, (R9)(R13*1)
+	ADDQ        8(SP), R13
+	VMULPS      constantsTilesAVX2<>+0(SB), Y3, Y10
+	VFMADD231PS constantsTilesAVX2<>+3232(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+3328(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+3424(SB), Y9, Y10
+	CMPQ        192(AX), $0x01
+	JLE         bareend
+	VADDPS      Y10, Y2, Y10
+	VMAXPS      Y10, Y1, Y10
+	VMOVUPS     Y10, (R9)(R13*1)
+	ADDQ        8(SP), R13
+	VMULPS      constantsTilesAVX2<>+2336(SB), Y12, Y10
+	VFMADD231PS constantsTilesAVX2<>+4736(SB), Y4, Y10
+	VFMADD231PS constantsTilesAVX2<>+640(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+4768(SB), Y8, Y10
+	CMPQ        192(AX), $0x02
+	JLE         bareend
+	VADDPS      Y10, Y2, Y10
+	VMAXPS      Y10, Y1, Y10
+	VMOVUPS     Y10, (R9)(R13*1)
+	ADDQ        8(SP), R13
+	VMULPS      constantsTilesAVX2<>+1568(SB), Y3, Y10
+	VFMADD231PS constantsTilesAVX2<>+4800(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+4832(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+4864(SB), Y9, Y10
+	CMPQ        192(AX), $0x03
+	JLE         bareend
+	VADDPS      Y10, Y2, Y10
+	VMAXPS      Y10, Y1, Y10
+	VMOVUPS     Y10, (R9)(R13*1)
+	ADDQ        8(SP), R13
+	VMULPS      constantsTilesAVX2<>+1792(SB), Y12, Y10
+	VFMADD231PS constantsTilesAVX2<>+4896(SB), Y4, Y10
+	VFMADD231PS constantsTilesAVX2<>+4928(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+4960(SB), Y8, Y10
+	CMPQ        192(AX), $0x04
+	JLE         bareend
+	VADDPS      Y10, Y2, Y10
+	VMAXPS      Y10, Y1, Y10
+	VMOVUPS     Y10, (R9)(R13*1)
+	ADDQ        8(SP), R13
+	VMULPS      constantsTilesAVX2<>+3616(SB), Y3, Y3
+	VFMADD231PS constantsTilesAVX2<>+3680(SB), Y5, Y3
+	VFMADD231PS constantsTilesAVX2<>+4000(SB), Y7, Y3
+	VFMADD231PS constantsTilesAVX2<>+4128(SB), Y9, Y3
+	CMPQ        192(AX), $0x05
+	JLE         bareend
+	VADDPS      Y3, Y2, Y3
+	VMAXPS      Y3, Y1, Y3
+	VMOVUPS     Y3, (R9)(R13*1)
+	ADDQ        8(SP), R13
+	VMOVUPS     Y11, Y3
+	VFMADD231PS Y0, Y12, Y3
+	VFMADD231PS constantsTilesAVX2<>+3872(SB), Y4, Y3
+	VFMADD231PS constantsTilesAVX2<>+3968(SB), Y6, Y3
+	VFMADD231PS constantsTilesAVX2<>+4096(SB), Y8, Y3
+	CMPQ        192(AX), $0x06
+	JLE         bareend
+	VADDPS      Y3, Y2, Y3
+	VMAXPS      Y3, Y1, Y3
+	VMOVUPS     Y3, (R9)(R13*1)
+
+bareend:
+	ADDQ $0x00000020, R10
+	ADDQ 16(SP), R11
+	DECQ R12
+	JNZ  bare
+	JMP  next
+
+res:
+	MOVQ 24(AX), R9
+	MOVQ 72(AX), R10
+	MOVQ 144(AX), R11
+	MOVQ 200(AX), R13
+	MOVQ R8, R12
+
+added:
+	MOVQ        R12, R14
+	VMOVUPS     (R11), Y3
+	VMOVUPS     224(R11), Y4
+	VMOVUPS     448(R11), Y5
+	VMOVUPS     672(R11), Y6
+	VMOVUPS     896(R11), Y7
+	VMOVUPS     1120(R11), Y8
+	VMOVUPS     1344(R11), Y9
+	VMOVUPS     1568(R11), Y10
+	VMOVUPS     1792(R11), Y11
+	VADDPS      Y4, Y3, Y12
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y5, Y4
+	VSUBPS      Y6, Y5, Y5
+	VADDPS      Y8, Y7, Y6
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y10, Y9, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y4, Y12, Y10
+	VADDPS      Y6, Y10, Y10
+	VADDPS      Y8, Y10, Y10
+	VADDPS      Y10, Y2, Y10
+	VADDPS      (R10)(R14*1), Y10, Y10
+	VMAXPS      Y10, Y1, Y10
+	VMOVUPS     Y10, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMULPS      constantsTilesAVX2<>+0(SB), Y3, Y10
+	VFMADD231PS constantsTilesAVX2<>+3232(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+3328(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+3424(SB), Y9, Y10
+	CMPQ        192(AX), $0x01
+	JLE         addedend
+	VADDPS      Y10, Y2, Y10
+	VADDPS      (R10)(R14*1), Y10, Y10
+	VMAXPS      Y10, Y1, Y10
+	VMOVUPS     Y10, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMULPS      constantsTilesAVX2<>+2336(SB), Y12, Y10
+	VFMADD231PS constantsTilesAVX2<>+4736(SB), Y4, Y10
+	VFMADD231PS constantsTilesAVX2<>+640(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+4768(SB), Y8, Y10
+	CMPQ        192(AX), $0x02
+	JLE         addedend
+	VADDPS      Y10, Y2, Y10
+	VADDPS      (R10)(R14*1), Y10, Y10
+	VMAXPS      Y10, Y1, Y10
+	VMOVUPS     Y10, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMULPS      constantsTilesAVX2<>+1568(SB), Y3, Y10
+	VFMADD231PS constantsTilesAVX2<>+4800(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+4832(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+4864(SB), Y9, Y10
+	CMPQ        192(AX), $0x03
+	JLE         addedend
+	VADDPS      Y10, Y2, Y10
+	VADDPS      (R10)(R14*1), Y10, Y10
+	VMAXPS      Y10, Y1, Y10
+	VMOVUPS     Y10, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMULPS      constantsTilesAVX2<>+1792(SB), Y12, Y10
+	VFMADD231PS constantsTilesAVX2<>+4896(SB), Y4, Y10
+	VFMADD231PS constantsTilesAVX2<>+4928(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+4960(SB), Y8, Y10
+	CMPQ        192(AX), $0x04
+	JLE         addedend
+	VADDPS      Y10, Y2, Y10
+	VADDPS      (R10)(R14*1), Y10, Y10
+	VMAXPS      Y10, Y1, Y10
+	VMOVUPS     Y10, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMULPS      constantsTilesAVX2<>+3616(SB), Y3, Y3
+	VFMADD231PS constantsTilesAVX2<>+3680(SB), Y5, Y3
+	VFMADD231PS constantsTilesAVX2<>+4000(SB), Y7, Y3
+	VFMADD231PS constantsTilesAVX2<>+4128(SB), Y9, Y3
+	CMPQ        192(AX), $0x05
+	JLE         addedend
+	VADDPS      Y3, Y2, Y3
+	VADDPS      (R10)(R14*1), Y3, Y3
+	VMAXPS      Y3, Y1, Y3
+	VMOVUPS     Y3, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMOVUPS     Y11, Y3
+	VFMADD231PS Y0, Y12, Y3
+	VFMADD231PS constantsTilesAVX2<>+3872(SB), Y4, Y3
+	VFMADD231PS constantsTilesAVX2<>+3968(SB), Y6, Y3
+	VFMADD231PS constantsTilesAVX2<>+4096(SB), Y8, Y3
+	CMPQ        192(AX), $0x06
+	JLE         addedend
+	VADDPS      Y3, Y2, Y3
+	VADDPS      (R10)(R14*1), Y3, Y3
+	VMAXPS      Y3, Y1, Y3
+	VMOVUPS     Y3, (R9)(R14*1)
+
+addedend:
+	ADDQ $0x00000020, R11
+	ADDQ 16(SP), R12
+	DECQ R13
+	JNZ  added
+	JMP  next
+
+masked:
+	CMPQ 72(AX), $0x00
+	JNE  both
+	MOVQ 24(AX), R9
+	MOVQ 96(AX), R10
+	MOVQ 144(AX), R11
+	MOVQ 200(AX), R13
+	MOVQ R8, R12
+
+cut:
+	MOVQ        R12, R14
+	VMOVUPS     (R11), Y3
+	VMOVUPS     224(R11), Y4
+	VMOVUPS     448(R11), Y5
+	VMOVUPS     672(R11), Y6
+	VMOVUPS     896(R11), Y7
+	VMOVUPS     1120(R11), Y8
+	VMOVUPS     1344(R11), Y9
+	VMOVUPS     1568(R11), Y10
+	VMOVUPS     1792(R11), Y11
+	VADDPS      Y4, Y3, Y12
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y5, Y4
+	VSUBPS      Y6, Y5, Y5
+	VADDPS      Y8, Y7, Y6
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y10, Y9, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y4, Y12, Y10
+	VADDPS      Y6, Y10, Y10
+	VADDPS      Y8, Y10, Y10
+	VADDPS      Y10, Y2, Y10
+	VMAXPS      Y10, Y1, Y10
+	VXORPS      Y13, Y13, Y13
+	VCMPPS      $0x11, (R10)(R14*1), Y13, Y13
+	VANDPS      Y13, Y10, Y10
+	VMOVUPS     Y10, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMULPS      constantsTilesAVX2<>+0(SB), Y3, Y10
+	VFMADD231PS constantsTilesAVX2<>+3232(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+3328(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+3424(SB), Y9, Y10
+	CMPQ        192(AX), $0x01
+	JLE         cutend
+	VADDPS      Y10, Y2, Y10
+	VMAXPS      Y10, Y1, Y10
+	VXORPS      Y13, Y13, Y13
+	VCMPPS      $0x11, (R10)(R14*1), Y13, Y13
+	VANDPS      Y13, Y10, Y10
+	VMOVUPS     Y10, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMULPS      constantsTilesAVX2<>+2336(SB), Y12, Y10
+	VFMADD231PS constantsTilesAVX2<>+4736(SB), Y4, Y10
+	VFMADD231PS constantsTilesAVX2<>+640(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+4768(SB), Y8, Y10
+	CMPQ        192(AX), $0x02
+	JLE         cutend
+	VADDPS      Y10, Y2, Y10
+	VMAXPS      Y10, Y1, Y10
+	VXORPS      Y13, Y13, Y13
+	VCMPPS      $0x11, (R10)(R14*1), Y13, Y13
+	VANDPS      Y13, Y10, Y10
+	VMOVUPS     Y10, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMULPS      constantsTilesAVX2<>+1568(SB), Y3, Y10
+	VFMADD231PS constantsTilesAVX2<>+4800(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+4832(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+4864(SB), Y9, Y10
+	CMPQ        192(AX), $0x03
+	JLE         cutend
+	VADDPS      Y10, Y2, Y10
+	VMAXPS      Y10, Y1, Y10
+	VXORPS      Y13, Y13, Y13
+	VCMPPS      $0x11, (R10)(R14*1), Y13, Y13
+	VANDPS      Y13, Y10, Y10
+	VMOVUPS     Y10, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMULPS      constantsTilesAVX2<>+1792(SB), Y12, Y10
+	VFMADD231PS constantsTilesAVX2<>+4896(SB), Y4, Y10
+	VFMADD231PS constantsTilesAVX2<>+4928(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+4960(SB), Y8, Y10
+	CMPQ        192(AX), $0x04
+	JLE         cutend
+	VADDPS      Y10, Y2, Y10
+	VMAXPS      Y10, Y1, Y10
+	VXORPS      Y13, Y13, Y13
+	VCMPPS      $0x11, (R10)(R14*1), Y13, Y13
+	VANDPS      Y13, Y10, Y10
+	VMOVUPS     Y10, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMULPS      constantsTilesAVX2<>+3616(SB), Y3, Y3
+	VFMADD231PS constantsTilesAVX2<>+3680(SB), Y5, Y3
+	VFMADD231PS constantsTilesAVX2<>+4000(SB), Y7, Y3
+	VFMADD231PS constantsTilesAVX2<>+4128(SB), Y9, Y3
+	CMPQ        192(AX), $0x05
+	JLE         cutend
+	VADDPS      Y3, Y2, Y3
+	VMAXPS      Y3, Y1, Y3
+	VXORPS      Y5, Y5, Y5
+	VCMPPS      $0x11, (R10)(R14*1), Y5, Y5
+	VANDPS      Y5, Y3, Y3
+	VMOVUPS     Y3, (R9)(R14*1)
+	ADDQ        8(SP), R14
+	VMOVUPS     Y11, Y3
+	VFMADD231PS Y0, Y12, Y3
+	VFMADD231PS constantsTilesAVX2<>+3872(SB), Y4, Y3
+	VFMADD231PS constantsTilesAVX2<>+3968(SB), Y6, Y3
+	VFMADD231PS constantsTilesAVX2<>+4096(SB), Y8, Y3
+	CMPQ        192(AX), $0x06
+	JLE         cutend
+	VADDPS      Y3, Y2, Y3
+	VMAXPS      Y3, Y1, Y3
+	VXORPS      Y4, Y4, Y4
+	VCMPPS      $0x11, (R10)(R14*1), Y4, Y4
+	VANDPS      Y4, Y3, Y3
+	VMOVUPS     Y3, (R9)(R14*1)
+
+cutend:
+	ADDQ $0x00000020, R11
+	ADDQ 16(SP), R12
+	DECQ R13
+	JNZ  cut
+	JMP  next
+
+both:
+	MOVQ 24(AX), R9
+	MOVQ 72(AX), R10
+	MOVQ 96(AX), R11
+	MOVQ 144(AX), R12
+	MOVQ 200(AX), R14
+	MOVQ R8, R13
+
+all:
+	MOVQ        R13, R15
+	VMOVUPS     (R12), Y3
+	VMOVUPS     224(R12), Y4
+	VMOVUPS     448(R12), Y5
+	VMOVUPS     672(R12), Y6
+	VMOVUPS     896(R12), Y7
+	VMOVUPS     1120(R12), Y8
+	VMOVUPS     1344(R12), Y9
+	VMOVUPS     1568(R12), Y10
+	VMOVUPS     1792(R12), Y11
+	VADDPS      Y4, Y3, Y12
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y5, Y4
+	VSUBPS      Y6, Y5, Y5
+	VADDPS      Y8, Y7, Y6
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y10, Y9, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y4, Y12, Y10
+	VADDPS      Y6, Y10, Y10
+	VADDPS      Y8, Y10, Y10
+	VADDPS      Y10, Y2, Y10
+	VADDPS      (R10)(R15*1), Y10, Y10
+	VMAXPS      Y10, Y1, Y10
+	VXORPS      Y13, Y13, Y13
+	VCMPPS      $0x11, (R11)(R15*1), Y13, Y13
+	VANDPS      Y13, Y10, Y10
+	VMOVUPS     Y10, (R9)(R15*1)
+	ADDQ        8(SP), R15
+	VMULPS      constantsTilesAVX2<>+0(SB), Y3, Y10
+	VFMADD231PS constantsTilesAVX2<>+3232(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+3328(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+3424(SB), Y9, Y10
+	CMPQ        192(AX), $0x01
+	JLE         allend
+	VADDPS      Y10, Y2, Y10
+	VADDPS      (R10)(R15*1), Y10, Y10
+	VMAXPS      Y10, Y1, Y10
+	VXORPS      Y13, Y13, Y13
+	VCMPPS      $0x11, (R11)(R15*1), Y13, Y13
+	VANDPS      Y13, Y10, Y10
+	VMOVUPS     Y10, (R9)(R15*1)
+	ADDQ        8(SP), R15
+	VMULPS      constantsTilesAVX2<>+2336(SB), Y12, Y10
+	VFMADD231PS constantsTilesAVX2<>+4736(SB), Y4, Y10
+	VFMADD231PS constantsTilesAVX2<>+640(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+4768(SB), Y8, Y10
+	CMPQ        192(AX), $0x02
+	JLE         allend
+	VADDPS      Y10, Y2, Y10
+	VADDPS      (R10)(R15*1), Y10, Y10
+	VMAXPS      Y10, Y1, Y10
+	VXORPS      Y13, Y13, Y13
+	VCMPPS      $0x11, (R11)(R15*1), Y13, Y13
+	VANDPS      Y13, Y10, Y10
+	VMOVUPS     Y10, (R9)(R15*1)
+	ADDQ        8(SP), R15
+	VMULPS      constantsTilesAVX2<>+1568(SB), Y3, Y10
+	VFMADD231PS constantsTilesAVX2<>+4800(SB), Y5, Y10
+	VFMADD231PS constantsTilesAVX2<>+4832(SB), Y7, Y10
+	VFMADD231PS constantsTilesAVX2<>+4864(SB), Y9, Y10
+	CMPQ        192(AX), $0x03
+	JLE         allend
+	VADDPS      Y10, Y2, Y10
+	VADDPS      (R10)(R15*1), Y10, Y10
+	VMAXPS      Y10, Y1, Y10
+	VXORPS      Y13, Y13, Y13
+	VCMPPS      $0x11, (R11)(R15*1), Y13, Y13
+	VANDPS      Y13, Y10, Y10
+	VMOVUPS     Y10, (R9)(R15*1)
+	ADDQ        8(SP), R15
+	VMULPS      constantsTilesAVX2<>+1792(SB), Y12, Y10
+	VFMADD231PS constantsTilesAVX2<>+4896(SB), Y4, Y10
+	VFMADD231PS constantsTilesAVX2<>+4928(SB), Y6, Y10
+	VFMADD231PS constantsTilesAVX2<>+4960(SB), Y8, Y10
+	CMPQ        192(AX), $0x04
+	JLE         allend
+	VADDPS      Y10, Y2, Y10
+	VADDPS      (R10)(R15*1), Y10, Y10
+	VMAXPS      Y10, Y1, Y10
+	VXORPS      Y13, Y13, Y13
+	VCMPPS      $0x11, (R11)(R15*1), Y13, Y13
+	VANDPS      Y13, Y10, Y10
+	VMOVUPS     Y10, (R9)(R15*1)
+	ADDQ        8(SP), R15
+	VMULPS      constantsTilesAVX2<>+3616(SB), Y3, Y3
+	VFMADD231PS constantsTilesAVX2<>+3680(SB), Y5, Y3
+	VFMADD231PS constantsTilesAVX2<>+4000(SB), Y7, Y3
+	VFMADD231PS constantsTilesAVX2<>+4128(SB), Y9, Y3
+	CMPQ        192(AX), $0x05
+	JLE         allend
+	VADDPS      Y3, Y2, Y3
+	VADDPS      (R10)(R15*1), Y3, Y3
+	VMAXPS      Y3, Y1, Y3
+	VXORPS      Y5, Y5, Y5
+	VCMPPS      $0x11, (R11)(R15*1), Y5, Y5
+	VANDPS      Y5, Y3, Y3
+	VMOVUPS     Y3, (R9)(R15*1)
+	ADDQ        8(SP), R15
+	VMOVUPS     Y11, Y3
+	VFMADD231PS Y0, Y12, Y3
+	VFMADD231PS constantsTilesAVX2<>+3872(SB), Y4, Y3
+	VFMADD231PS constantsTilesAVX2<>+3968(SB), Y6, Y3
+	VFMADD231PS constantsTilesAVX2<>+4096(SB), Y8, Y3
+	CMPQ        192(AX), $0x06
+	JLE         allend
+	VADDPS      Y3, Y2, Y3
+	VADDPS      (R10)(R15*1), Y3, Y3
+	VMAXPS      Y3, Y1, Y3
+	VXORPS      Y4, Y4, Y4
+	VCMPPS      $0x11, (R11)(R15*1), Y4, Y4
+	VANDPS      Y4, Y3, Y3
+	VMOVUPS     Y3, (R9)(R15*1)
 
 allend:
 	ADDQ $0x00000020, R12
@@ -3321,692 +5115,1204 @@ DATA constantsTilesAVX2<>+176(SB)/4, $0x3fe80000
 DATA constantsTilesAVX2<>+180(SB)/4, $0x3fe80000
 DATA constantsTilesAVX2<>+184(SB)/4, $0x3fe80000
 DATA constantsTilesAVX2<>+188(SB)/4, $0x3fe80000
-DATA constantsTilesAVX2<>+192(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+196(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+200(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+204(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+208(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+212(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+216(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+220(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+224(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+228(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+232(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+236(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+240(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+244(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+248(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+252(SB)/4, $0x40800000
-DATA constantsTilesAVX2<>+256(SB)/4, $0x3ec30c31
-DATA constantsTilesAVX2<>+260(SB)/4, $0x3ec30c31
-DATA constantsTilesAVX2<>+264(SB)/4, $0x3ec30c31
-DATA constantsTilesAVX2<>+268(SB)/4, $0x3ec30c31
-DATA constantsTilesAVX2<>+272(SB)/4, $0x3ec30c31
-DATA constantsTilesAVX2<>+276(SB)/4, $0x3ec30c31
-DATA constantsTilesAVX2<>+280(SB)/4, $0x3ec30c31
-DATA constantsTilesAVX2<>+284(SB)/4, $0x3ec30c31
-DATA constantsTilesAVX2<>+288(SB)/4, $0xbec30c31
-DATA constantsTilesAVX2<>+292(SB)/4, $0xbec30c31
-DATA constantsTilesAVX2<>+296(SB)/4, $0xbec30c31
-DATA constantsTilesAVX2<>+300(SB)/4, $0xbec30c31
-DATA constantsTilesAVX2<>+304(SB)/4, $0xbec30c31
-DATA constantsTilesAVX2<>+308(SB)/4, $0xbec30c31
-DATA constantsTilesAVX2<>+312(SB)/4, $0xbec30c31
-DATA constantsTilesAVX2<>+316(SB)/4, $0xbec30c31
-DATA constantsTilesAVX2<>+320(SB)/4, $0xbe430c31
-DATA constantsTilesAVX2<>+324(SB)/4, $0xbe430c31
-DATA constantsTilesAVX2<>+328(SB)/4, $0xbe430c31
-DATA constantsTilesAVX2<>+332(SB)/4, $0xbe430c31
-DATA constantsTilesAVX2<>+336(SB)/4, $0xbe430c31
-DATA constantsTilesAVX2<>+340(SB)/4, $0xbe430c31
-DATA constantsTilesAVX2<>+344(SB)/4, $0xbe430c31
-DATA constantsTilesAVX2<>+348(SB)/4, $0xbe430c31
-DATA constantsTilesAVX2<>+352(SB)/4, $0x3ef3cf3d
-DATA constantsTilesAVX2<>+356(SB)/4, $0x3ef3cf3d
-DATA constantsTilesAVX2<>+360(SB)/4, $0x3ef3cf3d
-DATA constantsTilesAVX2<>+364(SB)/4, $0x3ef3cf3d
-DATA constantsTilesAVX2<>+368(SB)/4, $0x3ef3cf3d
-DATA constantsTilesAVX2<>+372(SB)/4, $0x3ef3cf3d
-DATA constantsTilesAVX2<>+376(SB)/4, $0x3ef3cf3d
-DATA constantsTilesAVX2<>+380(SB)/4, $0x3ef3cf3d
-DATA constantsTilesAVX2<>+384(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+388(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+392(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+396(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+400(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+404(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+408(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+412(SB)/4, $0x3f23d70a
-DATA constantsTilesAVX2<>+416(SB)/4, $0xbf430c31
-DATA constantsTilesAVX2<>+420(SB)/4, $0xbf430c31
-DATA constantsTilesAVX2<>+424(SB)/4, $0xbf430c31
-DATA constantsTilesAVX2<>+428(SB)/4, $0xbf430c31
-DATA constantsTilesAVX2<>+432(SB)/4, $0xbf430c31
-DATA constantsTilesAVX2<>+436(SB)/4, $0xbf430c31
-DATA constantsTilesAVX2<>+440(SB)/4, $0xbf430c31
-DATA constantsTilesAVX2<>+444(SB)/4, $0xbf430c31
-DATA constantsTilesAVX2<>+448(SB)/4, $0x3e430c31
-DATA constantsTilesAVX2<>+452(SB)/4, $0x3e430c31
-DATA constantsTilesAVX2<>+456(SB)/4, $0x3e430c31
-DATA constantsTilesAVX2<>+460(SB)/4, $0x3e430c31
-DATA constantsTilesAVX2<>+464(SB)/4, $0x3e430c31
-DATA constantsTilesAVX2<>+468(SB)/4, $0x3e430c31
-DATA constantsTilesAVX2<>+472(SB)/4, $0x3e430c31
-DATA constantsTilesAVX2<>+476(SB)/4, $0x3e430c31
-DATA constantsTilesAVX2<>+480(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+484(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+488(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+492(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+496(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+500(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+504(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+508(SB)/4, $0x3e9c09c1
-DATA constantsTilesAVX2<>+512(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+516(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+520(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+524(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+528(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+532(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+536(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+540(SB)/4, $0xff800000
-DATA constantsTilesAVX2<>+544(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+548(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+552(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+556(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+560(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+564(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+568(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+572(SB)/4, $0x3f100000
-DATA constantsTilesAVX2<>+576(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+580(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+584(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+588(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+592(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+596(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+600(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+604(SB)/4, $0x3f400000
-DATA constantsTilesAVX2<>+608(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+612(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+616(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+620(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+624(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+628(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+632(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+636(SB)/4, $0x3fa20000
-DATA constantsTilesAVX2<>+640(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+644(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+648(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+652(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+656(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+660(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+664(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+668(SB)/4, $0x3fc00000
-DATA constantsTilesAVX2<>+672(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+676(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+680(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+684(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+688(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+692(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+696(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+700(SB)/4, $0x40100000
-DATA constantsTilesAVX2<>+704(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+708(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+712(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+716(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+720(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+724(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+728(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+732(SB)/4, $0x40340000
-DATA constantsTilesAVX2<>+736(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+740(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+744(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+748(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+752(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+756(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+760(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+764(SB)/4, $0x3ed80000
-DATA constantsTilesAVX2<>+768(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+772(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+776(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+780(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+784(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+788(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+792(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+796(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+800(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+804(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+808(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+812(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+816(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+820(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+824(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+828(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+832(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+836(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+840(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+844(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+848(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+852(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+856(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+860(SB)/4, $0x40580000
-DATA constantsTilesAVX2<>+864(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+868(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+872(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+876(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+880(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+884(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+888(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+892(SB)/4, $0x3e4a4588
-DATA constantsTilesAVX2<>+896(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+900(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+904(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+908(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+912(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+916(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+920(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+924(SB)/4, $0x3eca4588
-DATA constantsTilesAVX2<>+928(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+932(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+936(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+940(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+944(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+948(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+952(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+956(SB)/4, $0xbe97b426
-DATA constantsTilesAVX2<>+960(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+964(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+968(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+972(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+976(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+980(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+984(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+988(SB)/4, $0x3e97b426
-DATA constantsTilesAVX2<>+992(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+996(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+1000(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+1004(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+1008(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+1012(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+1016(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+1020(SB)/4, $0x3ee38e39
-DATA constantsTilesAVX2<>+1024(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+1028(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+1032(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+1036(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+1040(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+1044(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+1048(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+1052(SB)/4, $0x3f4a4588
-DATA constantsTilesAVX2<>+1056(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+1060(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+1064(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+1068(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+1072(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+1076(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+1080(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+1084(SB)/4, $0x3fe38e39
-DATA constantsTilesAVX2<>+1088(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+1092(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+1096(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+1100(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+1104(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+1108(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+1112(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+1116(SB)/4, $0xbeca4588
-DATA constantsTilesAVX2<>+1120(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+1124(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+1128(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+1132(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+1136(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+1140(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+1144(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+1148(SB)/4, $0x3e06d905
-DATA constantsTilesAVX2<>+1152(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+1156(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+1160(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+1164(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+1168(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+1172(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+1176(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+1180(SB)/4, $0x3f06d905
-DATA constantsTilesAVX2<>+1184(SB)/4, $0x3d440000
-DATA constantsTilesAVX2<>+1188(SB)/4, $0x3d440000
-DATA constantsTilesAVX2<>+1192(SB)/4, $0x3d440000
-DATA constantsTilesAVX2<>+1196(SB)/4, $0x3d440000
-DATA constantsTilesAVX2<>+1200(SB)/4, $0x3d440000
-DATA constantsTilesAVX2<>+1204(SB)/4, $0x3d440000
-DATA constantsTilesAVX2<>+1208(SB)/4, $0x3d440000
-DATA constantsTilesAVX2<>+1212(SB)/4, $0x3d440000
-DATA constantsTilesAVX2<>+1216(SB)/4, $0x3e290000
-DATA constantsTilesAVX2<>+1220(SB)/4, $0x3e290000
-DATA constantsTilesAVX2<>+1224(SB)/4, $0x3e290000
-DATA constantsTilesAVX2<>+1228(SB)/4, $0x3e290000
-DATA constantsTilesAVX2<>+1232(SB)/4, $0x3e290000
-DATA constantsTilesAVX2<>+1236(SB)/4, $0x3e290000
-DATA constantsTilesAVX2<>+1240(SB)/4, $0x3e290000
-DATA constantsTilesAVX2<>+1244(SB)/4, $0x3e290000
-DATA constantsTilesAVX2<>+1248(SB)/4, $0x3f540000
-DATA constantsTilesAVX2<>+1252(SB)/4, $0x3f540000
-DATA constantsTilesAVX2<>+1256(SB)/4, $0x3f540000
-DATA constantsTilesAVX2<>+1260(SB)/4, $0x3f540000
-DATA constantsTilesAVX2<>+1264(SB)/4, $0x3f540000
-DATA constantsTilesAVX2<>+1268(SB)/4, $0x3f540000
-DATA constantsTilesAVX2<>+1272(SB)/4, $0x3f540000
-DATA constantsTilesAVX2<>+1276(SB)/4, $0x3f540000
-DATA constantsTilesAVX2<>+1280(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1284(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1288(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1292(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1296(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1300(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1304(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1308(SB)/4, $0x3f600000
-DATA constantsTilesAVX2<>+1312(SB)/4, $0x40016400
-DATA constantsTilesAVX2<>+1316(SB)/4, $0x40016400
-DATA constantsTilesAVX2<>+1320(SB)/4, $0x40016400
-DATA constantsTilesAVX2<>+1324(SB)/4, $0x40016400
-DATA constantsTilesAVX2<>+1328(SB)/4, $0x40016400
-DATA constantsTilesAVX2<>+1332(SB)/4, $0x40016400
-DATA constantsTilesAVX2<>+1336(SB)/4, $0x40016400
-DATA constantsTilesAVX2<>+1340(SB)/4, $0x40016400
-DATA constantsTilesAVX2<>+1344(SB)/4, $0x405a0000
-DATA constantsTilesAVX2<>+1348(SB)/4, $0x405a0000
-DATA constantsTilesAVX2<>+1352(SB)/4, $0x405a0000
-DATA constantsTilesAVX2<>+1356(SB)/4, $0x405a0000
-DATA constantsTilesAVX2<>+1360(SB)/4, $0x405a0000
-DATA constantsTilesAVX2<>+1364(SB)/4, $0x405a0000
-DATA constantsTilesAVX2<>+1368(SB)/4, $0x405a0000
-DATA constantsTilesAVX2<>+1372(SB)/4, $0x405a0000
-DATA constantsTilesAVX2<>+1376(SB)/4, $0x402d0000
-DATA constantsTilesAVX2<>+1380(SB)/4, $0x402d0000
-DATA constantsTilesAVX2<>+1384(SB)/4, $0x402d0000
-DATA constantsTilesAVX2<>+1388(SB)/4, $0x402d0000
-DATA constantsTilesAVX2<>+1392(SB)/4, $0x402d0000
-DATA constantsTilesAVX2<>+1396(SB)/4, $0x402d0000
-DATA constantsTilesAVX2<>+1400(SB)/4, $0x402d0000
-DATA constantsTilesAVX2<>+1404(SB)/4, $0x402d0000
-DATA constantsTilesAVX2<>+1408(SB)/4, $0x3fd00000
-DATA constantsTilesAVX2<>+1412(SB)/4, $0x3fd00000
-DATA constantsTilesAVX2<>+1416(SB)/4, $0x3fd00000
-DATA constantsTilesAVX2<>+1420(SB)/4, $0x3fd00000
-DATA constantsTilesAVX2<>+1424(SB)/4, $0x3fd00000
-DATA constantsTilesAVX2<>+1428(SB)/4, $0x3fd00000
-DATA constantsTilesAVX2<>+1432(SB)/4, $0x3fd00000
-DATA constantsTilesAVX2<>+1436(SB)/4, $0x3fd00000
-DATA constantsTilesAVX2<>+1440(SB)/4, $0x3e016400
-DATA constantsTilesAVX2<>+1444(SB)/4, $0x3e016400
-DATA constantsTilesAVX2<>+1448(SB)/4, $0x3e016400
-DATA constantsTilesAVX2<>+1452(SB)/4, $0x3e016400
-DATA constantsTilesAVX2<>+1456(SB)/4, $0x3e016400
-DATA constantsTilesAVX2<>+1460(SB)/4, $0x3e016400
-DATA constantsTilesAVX2<>+1464(SB)/4, $0x3e016400
-DATA constantsTilesAVX2<>+1468(SB)/4, $0x3e016400
-DATA constantsTilesAVX2<>+1472(SB)/4, $0x400f0400
-DATA constantsTilesAVX2<>+1476(SB)/4, $0x400f0400
-DATA constantsTilesAVX2<>+1480(SB)/4, $0x400f0400
-DATA constantsTilesAVX2<>+1484(SB)/4, $0x400f0400
-DATA constantsTilesAVX2<>+1488(SB)/4, $0x400f0400
-DATA constantsTilesAVX2<>+1492(SB)/4, $0x400f0400
-DATA constantsTilesAVX2<>+1496(SB)/4, $0x400f0400
-DATA constantsTilesAVX2<>+1500(SB)/4, $0x400f0400
-DATA constantsTilesAVX2<>+1504(SB)/4, $0x405e0000
-DATA constantsTilesAVX2<>+1508(SB)/4, $0x405e0000
-DATA constantsTilesAVX2<>+1512(SB)/4, $0x405e0000
-DATA constantsTilesAVX2<>+1516(SB)/4, $0x405e0000
-DATA constantsTilesAVX2<>+1520(SB)/4, $0x405e0000
-DATA constantsTilesAVX2<>+1524(SB)/4, $0x405e0000
-DATA constantsTilesAVX2<>+1528(SB)/4, $0x405e0000
-DATA constantsTilesAVX2<>+1532(SB)/4, $0x405e0000
-DATA constantsTilesAVX2<>+1536(SB)/4, $0x3c800000
-DATA constantsTilesAVX2<>+1540(SB)/4, $0x3c800000
-DATA constantsTilesAVX2<>+1544(SB)/4, $0x3c800000
-DATA constantsTilesAVX2<>+1548(SB)/4, $0x3c800000
-DATA constantsTilesAVX2<>+1552(SB)/4, $0x3c800000
-DATA constantsTilesAVX2<>+1556(SB)/4, $0x3c800000
-DATA constantsTilesAVX2<>+1560(SB)/4, $0x3c800000
-DATA constantsTilesAVX2<>+1564(SB)/4, $0x3c800000
-DATA constantsTilesAVX2<>+1568(SB)/4, $0x3ec1e4bc
-DATA constantsTilesAVX2<>+1572(SB)/4, $0x3ec1e4bc
-DATA constantsTilesAVX2<>+1576(SB)/4, $0x3ec1e4bc
-DATA constantsTilesAVX2<>+1580(SB)/4, $0x3ec1e4bc
-DATA constantsTilesAVX2<>+1584(SB)/4, $0x3ec1e4bc
-DATA constantsTilesAVX2<>+1588(SB)/4, $0x3ec1e4bc
-DATA constantsTilesAVX2<>+1592(SB)/4, $0x3ec1e4bc
-DATA constantsTilesAVX2<>+1596(SB)/4, $0x3ec1e4bc
-DATA constantsTilesAVX2<>+1600(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1604(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1608(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1612(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1616(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1620(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1624(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1628(SB)/4, $0x3f2b8000
-DATA constantsTilesAVX2<>+1632(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1636(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1640(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1644(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1648(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1652(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1656(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1660(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+1664(SB)/4, $0x40895000
-DATA constantsTilesAVX2<>+1668(SB)/4, $0x40895000
-DATA constantsTilesAVX2<>+1672(SB)/4, $0x40895000
-DATA constantsTilesAVX2<>+1676(SB)/4, $0x40895000
-DATA constantsTilesAVX2<>+1680(SB)/4, $0x40895000
-DATA constantsTilesAVX2<>+1684(SB)/4, $0x40895000
-DATA constantsTilesAVX2<>+1688(SB)/4, $0x40895000
-DATA constantsTilesAVX2<>+1692(SB)/4, $0x40895000
-DATA constantsTilesAVX2<>+1696(SB)/4, $0x43800000
-DATA constantsTilesAVX2<>+1700(SB)/4, $0x43800000
-DATA constantsTilesAVX2<>+1704(SB)/4, $0x43800000
-DATA constantsTilesAVX2<>+1708(SB)/4, $0x43800000
-DATA constantsTilesAVX2<>+1712(SB)/4, $0x43800000
-DATA constantsTilesAVX2<>+1716(SB)/4, $0x43800000
-DATA constantsTilesAVX2<>+1720(SB)/4, $0x43800000
-DATA constantsTilesAVX2<>+1724(SB)/4, $0x43800000
-DATA constantsTilesAVX2<>+1728(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+1732(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+1736(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+1740(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+1744(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+1748(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+1752(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+1756(SB)/4, $0x41800000
-DATA constantsTilesAVX2<>+1760(SB)/4, $0x3b800000
-DATA constantsTilesAVX2<>+1764(SB)/4, $0x3b800000
-DATA constantsTilesAVX2<>+1768(SB)/4, $0x3b800000
-DATA constantsTilesAVX2<>+1772(SB)/4, $0x3b800000
-DATA constantsTilesAVX2<>+1776(SB)/4, $0x3b800000
-DATA constantsTilesAVX2<>+1780(SB)/4, $0x3b800000
-DATA constantsTilesAVX2<>+1784(SB)/4, $0x3b800000
-DATA constantsTilesAVX2<>+1788(SB)/4, $0x3b800000
-DATA constantsTilesAVX2<>+1792(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1796(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1800(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1804(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1808(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1812(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1816(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1820(SB)/4, $0x3fda5cc3
-DATA constantsTilesAVX2<>+1824(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1828(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1832(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1836(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1840(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1844(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1848(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1852(SB)/4, $0x3f161000
-DATA constantsTilesAVX2<>+1856(SB)/4, $0x3e12dab0
-DATA constantsTilesAVX2<>+1860(SB)/4, $0x3e12dab0
-DATA constantsTilesAVX2<>+1864(SB)/4, $0x3e12dab0
-DATA constantsTilesAVX2<>+1868(SB)/4, $0x3e12dab0
-DATA constantsTilesAVX2<>+1872(SB)/4, $0x3e12dab0
-DATA constantsTilesAVX2<>+1876(SB)/4, $0x3e12dab0
-DATA constantsTilesAVX2<>+1880(SB)/4, $0x3e12dab0
-DATA constantsTilesAVX2<>+1884(SB)/4, $0x3e12dab0
-DATA constantsTilesAVX2<>+1888(SB)/4, $0x40df2200
-DATA constantsTilesAVX2<>+1892(SB)/4, $0x40df2200
-DATA constantsTilesAVX2<>+1896(SB)/4, $0x40df2200
-DATA constantsTilesAVX2<>+1900(SB)/4, $0x40df2200
-DATA constantsTilesAVX2<>+1904(SB)/4, $0x40df2200
-DATA constantsTilesAVX2<>+1908(SB)/4, $0x40df2200
-DATA constantsTilesAVX2<>+1912(SB)/4, $0x40df2200
-DATA constantsTilesAVX2<>+1916(SB)/4, $0x40df2200
-DATA constantsTilesAVX2<>+1920(SB)/4, $0x3dd3d563
-DATA constantsTilesAVX2<>+1924(SB)/4, $0x3dd3d563
-DATA constantsTilesAVX2<>+1928(SB)/4, $0x3dd3d563
-DATA constantsTilesAVX2<>+1932(SB)/4, $0x3dd3d563
-DATA constantsTilesAVX2<>+1936(SB)/4, $0x3dd3d563
-DATA constantsTilesAVX2<>+1940(SB)/4, $0x3dd3d563
-DATA constantsTilesAVX2<>+1944(SB)/4, $0x3dd3d563
-DATA constantsTilesAVX2<>+1948(SB)/4, $0x3dd3d563
-DATA constantsTilesAVX2<>+1952(SB)/4, $0x3e8d38ec
-DATA constantsTilesAVX2<>+1956(SB)/4, $0x3e8d38ec
-DATA constantsTilesAVX2<>+1960(SB)/4, $0x3e8d38ec
-DATA constantsTilesAVX2<>+1964(SB)/4, $0x3e8d38ec
-DATA constantsTilesAVX2<>+1968(SB)/4, $0x3e8d38ec
-DATA constantsTilesAVX2<>+1972(SB)/4, $0x3e8d38ec
-DATA constantsTilesAVX2<>+1976(SB)/4, $0x3e8d38ec
-DATA constantsTilesAVX2<>+1980(SB)/4, $0x3e8d38ec
-DATA constantsTilesAVX2<>+1984(SB)/4, $0xbec22e45
-DATA constantsTilesAVX2<>+1988(SB)/4, $0xbec22e45
-DATA constantsTilesAVX2<>+1992(SB)/4, $0xbec22e45
-DATA constantsTilesAVX2<>+1996(SB)/4, $0xbec22e45
-DATA constantsTilesAVX2<>+2000(SB)/4, $0xbec22e45
-DATA constantsTilesAVX2<>+2004(SB)/4, $0xbec22e45
-DATA constantsTilesAVX2<>+2008(SB)/4, $0xbec22e45
-DATA constantsTilesAVX2<>+2012(SB)/4, $0xbec22e45
-DATA constantsTilesAVX2<>+2016(SB)/4, $0xbea9e87c
-DATA constantsTilesAVX2<>+2020(SB)/4, $0xbea9e87c
-DATA constantsTilesAVX2<>+2024(SB)/4, $0xbea9e87c
-DATA constantsTilesAVX2<>+2028(SB)/4, $0xbea9e87c
-DATA constantsTilesAVX2<>+2032(SB)/4, $0xbea9e87c
-DATA constantsTilesAVX2<>+2036(SB)/4, $0xbea9e87c
-DATA constantsTilesAVX2<>+2040(SB)/4, $0xbea9e87c
-DATA constantsTilesAVX2<>+2044(SB)/4, $0xbea9e87c
-DATA constantsTilesAVX2<>+2048(SB)/4, $0x3d8d38ec
-DATA constantsTilesAVX2<>+2052(SB)/4, $0x3d8d38ec
-DATA constantsTilesAVX2<>+2056(SB)/4, $0x3d8d38ec
-DATA constantsTilesAVX2<>+2060(SB)/4, $0x3d8d38ec
-DATA constantsTilesAVX2<>+2064(SB)/4, $0x3d8d38ec
-DATA constantsTilesAVX2<>+2068(SB)/4, $0x3d8d38ec
-DATA constantsTilesAVX2<>+2072(SB)/4, $0x3d8d38ec
-DATA constantsTilesAVX2<>+2076(SB)/4, $0x3d8d38ec
-DATA constantsTilesAVX2<>+2080(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+2084(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+2088(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+2092(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+2096(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+2100(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+2104(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+2108(SB)/4, $0x3fa72f05
-DATA constantsTilesAVX2<>+2112(SB)/4, $0x3ec22e45
-DATA constantsTilesAVX2<>+2116(SB)/4, $0x3ec22e45
-DATA constantsTilesAVX2<>+2120(SB)/4, $0x3ec22e45
-DATA constantsTilesAVX2<>+2124(SB)/4, $0x3ec22e45
-DATA constantsTilesAVX2<>+2128(SB)/4, $0x3ec22e45
-DATA constantsTilesAVX2<>+2132(SB)/4, $0x3ec22e45
-DATA constantsTilesAVX2<>+2136(SB)/4, $0x3ec22e45
-DATA constantsTilesAVX2<>+2140(SB)/4, $0x3ec22e45
-DATA constantsTilesAVX2<>+2144(SB)/4, $0x3e2c1d60
-DATA constantsTilesAVX2<>+2148(SB)/4, $0x3e2c1d60
-DATA constantsTilesAVX2<>+2152(SB)/4, $0x3e2c1d60
-DATA constantsTilesAVX2<>+2156(SB)/4, $0x3e2c1d60
-DATA constantsTilesAVX2<>+2160(SB)/4, $0x3e2c1d60
-DATA constantsTilesAVX2<>+2164(SB)/4, $0x3e2c1d60
-DATA constantsTilesAVX2<>+2168(SB)/4, $0x3e2c1d60
-DATA constantsTilesAVX2<>+2172(SB)/4, $0x3e2c1d60
-DATA constantsTilesAVX2<>+2176(SB)/4, $0x3d825bee
-DATA constantsTilesAVX2<>+2180(SB)/4, $0x3d825bee
-DATA constantsTilesAVX2<>+2184(SB)/4, $0x3d825bee
-DATA constantsTilesAVX2<>+2188(SB)/4, $0x3d825bee
-DATA constantsTilesAVX2<>+2192(SB)/4, $0x3d825bee
-DATA constantsTilesAVX2<>+2196(SB)/4, $0x3d825bee
-DATA constantsTilesAVX2<>+2200(SB)/4, $0x3d825bee
-DATA constantsTilesAVX2<>+2204(SB)/4, $0x3d825bee
-DATA constantsTilesAVX2<>+2208(SB)/4, $0x3f8d38ec
-DATA constantsTilesAVX2<>+2212(SB)/4, $0x3f8d38ec
-DATA constantsTilesAVX2<>+2216(SB)/4, $0x3f8d38ec
-DATA constantsTilesAVX2<>+2220(SB)/4, $0x3f8d38ec
-DATA constantsTilesAVX2<>+2224(SB)/4, $0x3f8d38ec
-DATA constantsTilesAVX2<>+2228(SB)/4, $0x3f8d38ec
-DATA constantsTilesAVX2<>+2232(SB)/4, $0x3f8d38ec
-DATA constantsTilesAVX2<>+2236(SB)/4, $0x3f8d38ec
-DATA constantsTilesAVX2<>+2240(SB)/4, $0x3eddebbd
-DATA constantsTilesAVX2<>+2244(SB)/4, $0x3eddebbd
-DATA constantsTilesAVX2<>+2248(SB)/4, $0x3eddebbd
-DATA constantsTilesAVX2<>+2252(SB)/4, $0x3eddebbd
-DATA constantsTilesAVX2<>+2256(SB)/4, $0x3eddebbd
-DATA constantsTilesAVX2<>+2260(SB)/4, $0x3eddebbd
-DATA constantsTilesAVX2<>+2264(SB)/4, $0x3eddebbd
-DATA constantsTilesAVX2<>+2268(SB)/4, $0x3eddebbd
-DATA constantsTilesAVX2<>+2272(SB)/4, $0x3ea9e87c
-DATA constantsTilesAVX2<>+2276(SB)/4, $0x3ea9e87c
-DATA constantsTilesAVX2<>+2280(SB)/4, $0x3ea9e87c
-DATA constantsTilesAVX2<>+2284(SB)/4, $0x3ea9e87c
-DATA constantsTilesAVX2<>+2288(SB)/4, $0x3ea9e87c
-DATA constantsTilesAVX2<>+2292(SB)/4, $0x3ea9e87c
-DATA constantsTilesAVX2<>+2296(SB)/4, $0x3ea9e87c
-DATA constantsTilesAVX2<>+2300(SB)/4, $0x3ea9e87c
-DATA constantsTilesAVX2<>+2304(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2308(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2312(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2316(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2320(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2324(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2328(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2332(SB)/4, $0x3d800000
-DATA constantsTilesAVX2<>+2336(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2340(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2344(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2348(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2352(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2356(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2360(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2364(SB)/4, $0x3f440000
-DATA constantsTilesAVX2<>+2368(SB)/4, $0x40290000
-DATA constantsTilesAVX2<>+2372(SB)/4, $0x40290000
-DATA constantsTilesAVX2<>+2376(SB)/4, $0x40290000
-DATA constantsTilesAVX2<>+2380(SB)/4, $0x40290000
-DATA constantsTilesAVX2<>+2384(SB)/4, $0x40290000
-DATA constantsTilesAVX2<>+2388(SB)/4, $0x40290000
-DATA constantsTilesAVX2<>+2392(SB)/4, $0x40290000
-DATA constantsTilesAVX2<>+2396(SB)/4, $0x40290000
-DATA constantsTilesAVX2<>+2400(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2404(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2408(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2412(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2416(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2420(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2424(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2428(SB)/4, $0x40a80000
-DATA constantsTilesAVX2<>+2432(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2436(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2440(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2444(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2448(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2452(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2456(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2460(SB)/4, $0x40a00000
-DATA constantsTilesAVX2<>+2464(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2468(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2472(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2476(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2480(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2484(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2488(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2492(SB)/4, $0x40880000
-DATA constantsTilesAVX2<>+2496(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2500(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2504(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2508(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2512(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2516(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2520(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2524(SB)/4, $0x40000000
-DATA constantsTilesAVX2<>+2528(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2532(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2536(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2540(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2544(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2548(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2552(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2556(SB)/4, $0x3d000000
-DATA constantsTilesAVX2<>+2560(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2564(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2568(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2572(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2576(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2580(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2584(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2588(SB)/4, $0x42000000
-DATA constantsTilesAVX2<>+2592(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2596(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2600(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2604(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2608(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2612(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2616(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2620(SB)/4, $0x3cb60b61
-DATA constantsTilesAVX2<>+2624(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2628(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2632(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2636(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2640(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2644(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2648(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2652(SB)/4, $0x3e638e39
-DATA constantsTilesAVX2<>+2656(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2660(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2664(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2668(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2672(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2676(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2680(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2684(SB)/4, $0x3eb60b61
-DATA constantsTilesAVX2<>+2688(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2692(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2696(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2700(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2704(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2708(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2712(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2716(SB)/4, $0xbf800000
-DATA constantsTilesAVX2<>+2720(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2724(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2728(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2732(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2736(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2740(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2744(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2748(SB)/4, $0x3e360b61
-DATA constantsTilesAVX2<>+2752(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2756(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2760(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2764(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2768(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2772(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2776(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2780(SB)/4, $0xbe638e39
-DATA constantsTilesAVX2<>+2784(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2788(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2792(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2796(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2800(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2804(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2808(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2812(SB)/4, $0x3d360b61
-DATA constantsTilesAVX2<>+2816(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2820(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2824(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2828(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2832(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2836(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2840(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2844(SB)/4, $0x3c360b61
-DATA constantsTilesAVX2<>+2848(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2852(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2856(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2860(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2864(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2868(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2872(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2876(SB)/4, $0x3f360b61
-DATA constantsTilesAVX2<>+2880(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2884(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2888(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2892(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2896(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2900(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2904(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2908(SB)/4, $0x3e000000
-DATA constantsTilesAVX2<>+2912(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2916(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2920(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2924(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2928(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2932(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2936(SB)/4, $0x41000000
-DATA constantsTilesAVX2<>+2940(SB)/4, $0x41000000
-GLOBL constantsTilesAVX2<>(SB), RODATA|NOPTR, $2944
+DATA constantsTilesAVX2<>+192(SB)/4, $0xbfe80000
+DATA constantsTilesAVX2<>+196(SB)/4, $0xbfe80000
+DATA constantsTilesAVX2<>+200(SB)/4, $0xbfe80000
+DATA constantsTilesAVX2<>+204(SB)/4, $0xbfe80000
+DATA constantsTilesAVX2<>+208(SB)/4, $0xbfe80000
+DATA constantsTilesAVX2<>+212(SB)/4, $0xbfe80000
+DATA constantsTilesAVX2<>+216(SB)/4, $0xbfe80000
+DATA constantsTilesAVX2<>+220(SB)/4, $0xbfe80000
+DATA constantsTilesAVX2<>+224(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+228(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+232(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+236(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+240(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+244(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+248(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+252(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+256(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+260(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+264(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+268(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+272(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+276(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+280(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+284(SB)/4, $0x40800000
+DATA constantsTilesAVX2<>+288(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+292(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+296(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+300(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+304(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+308(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+312(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+316(SB)/4, $0x3ec30c31
+DATA constantsTilesAVX2<>+320(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+324(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+328(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+332(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+336(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+340(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+344(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+348(SB)/4, $0xbec30c31
+DATA constantsTilesAVX2<>+352(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+356(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+360(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+364(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+368(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+372(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+376(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+380(SB)/4, $0xbe430c31
+DATA constantsTilesAVX2<>+384(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+388(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+392(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+396(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+400(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+404(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+408(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+412(SB)/4, $0x3ef3cf3d
+DATA constantsTilesAVX2<>+416(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+420(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+424(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+428(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+432(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+436(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+440(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+444(SB)/4, $0x3f23d70a
+DATA constantsTilesAVX2<>+448(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+452(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+456(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+460(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+464(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+468(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+472(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+476(SB)/4, $0xbf430c31
+DATA constantsTilesAVX2<>+480(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+484(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+488(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+492(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+496(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+500(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+504(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+508(SB)/4, $0x3e430c31
+DATA constantsTilesAVX2<>+512(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+516(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+520(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+524(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+528(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+532(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+536(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+540(SB)/4, $0x3e9c09c1
+DATA constantsTilesAVX2<>+544(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+548(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+552(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+556(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+560(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+564(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+568(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+572(SB)/4, $0xff800000
+DATA constantsTilesAVX2<>+576(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+580(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+584(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+588(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+592(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+596(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+600(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+604(SB)/4, $0x3f100000
+DATA constantsTilesAVX2<>+608(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+612(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+616(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+620(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+624(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+628(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+632(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+636(SB)/4, $0x3f400000
+DATA constantsTilesAVX2<>+640(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+644(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+648(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+652(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+656(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+660(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+664(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+668(SB)/4, $0x3fa20000
+DATA constantsTilesAVX2<>+672(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+676(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+680(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+684(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+688(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+692(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+696(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+700(SB)/4, $0x3fc00000
+DATA constantsTilesAVX2<>+704(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+708(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+712(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+716(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+720(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+724(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+728(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+732(SB)/4, $0x40100000
+DATA constantsTilesAVX2<>+736(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+740(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+744(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+748(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+752(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+756(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+760(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+764(SB)/4, $0x40340000
+DATA constantsTilesAVX2<>+768(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+772(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+776(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+780(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+784(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+788(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+792(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+796(SB)/4, $0x3ed80000
+DATA constantsTilesAVX2<>+800(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+804(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+808(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+812(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+816(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+820(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+824(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+828(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+832(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+836(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+840(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+844(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+848(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+852(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+856(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+860(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+864(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+868(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+872(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+876(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+880(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+884(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+888(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+892(SB)/4, $0x40580000
+DATA constantsTilesAVX2<>+896(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+900(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+904(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+908(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+912(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+916(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+920(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+924(SB)/4, $0x3e4a4588
+DATA constantsTilesAVX2<>+928(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+932(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+936(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+940(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+944(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+948(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+952(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+956(SB)/4, $0x3eca4588
+DATA constantsTilesAVX2<>+960(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+964(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+968(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+972(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+976(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+980(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+984(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+988(SB)/4, $0xbe97b426
+DATA constantsTilesAVX2<>+992(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+996(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+1000(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+1004(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+1008(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+1012(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+1016(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+1020(SB)/4, $0x3e97b426
+DATA constantsTilesAVX2<>+1024(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1028(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1032(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1036(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1040(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1044(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1048(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1052(SB)/4, $0x3ee38e39
+DATA constantsTilesAVX2<>+1056(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1060(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1064(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1068(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1072(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1076(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1080(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1084(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+1088(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1092(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1096(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1100(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1104(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1108(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1112(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1116(SB)/4, $0x3fe38e39
+DATA constantsTilesAVX2<>+1120(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1124(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1128(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1132(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1136(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1140(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1144(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1148(SB)/4, $0xbeca4588
+DATA constantsTilesAVX2<>+1152(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1156(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1160(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1164(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1168(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1172(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1176(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1180(SB)/4, $0x3e06d905
+DATA constantsTilesAVX2<>+1184(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1188(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1192(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1196(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1200(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1204(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1208(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1212(SB)/4, $0x3f06d905
+DATA constantsTilesAVX2<>+1216(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1220(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1224(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1228(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1232(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1236(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1240(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1244(SB)/4, $0x3d440000
+DATA constantsTilesAVX2<>+1248(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1252(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1256(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1260(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1264(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1268(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1272(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1276(SB)/4, $0x3e290000
+DATA constantsTilesAVX2<>+1280(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1284(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1288(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1292(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1296(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1300(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1304(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1308(SB)/4, $0x3f540000
+DATA constantsTilesAVX2<>+1312(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1316(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1320(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1324(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1328(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1332(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1336(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1340(SB)/4, $0x3f600000
+DATA constantsTilesAVX2<>+1344(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1348(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1352(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1356(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1360(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1364(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1368(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1372(SB)/4, $0x40016400
+DATA constantsTilesAVX2<>+1376(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1380(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1384(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1388(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1392(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1396(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1400(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1404(SB)/4, $0x405a0000
+DATA constantsTilesAVX2<>+1408(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1412(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1416(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1420(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1424(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1428(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1432(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1436(SB)/4, $0x402d0000
+DATA constantsTilesAVX2<>+1440(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1444(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1448(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1452(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1456(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1460(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1464(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1468(SB)/4, $0x3fd00000
+DATA constantsTilesAVX2<>+1472(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1476(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1480(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1484(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1488(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1492(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1496(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1500(SB)/4, $0x3e016400
+DATA constantsTilesAVX2<>+1504(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1508(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1512(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1516(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1520(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1524(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1528(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1532(SB)/4, $0x400f0400
+DATA constantsTilesAVX2<>+1536(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1540(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1544(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1548(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1552(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1556(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1560(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1564(SB)/4, $0x405e0000
+DATA constantsTilesAVX2<>+1568(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1572(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1576(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1580(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1584(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1588(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1592(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1596(SB)/4, $0x3c800000
+DATA constantsTilesAVX2<>+1600(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1604(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1608(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1612(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1616(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1620(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1624(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1628(SB)/4, $0x3ec1e4bc
+DATA constantsTilesAVX2<>+1632(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1636(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1640(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1644(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1648(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1652(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1656(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1660(SB)/4, $0x3f2b8000
+DATA constantsTilesAVX2<>+1664(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1668(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1672(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1676(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1680(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1684(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1688(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1692(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+1696(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1700(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1704(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1708(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1712(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1716(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1720(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1724(SB)/4, $0x40895000
+DATA constantsTilesAVX2<>+1728(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1732(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1736(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1740(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1744(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1748(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1752(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1756(SB)/4, $0x43800000
+DATA constantsTilesAVX2<>+1760(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1764(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1768(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1772(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1776(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1780(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1784(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1788(SB)/4, $0x41800000
+DATA constantsTilesAVX2<>+1792(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1796(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1800(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1804(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1808(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1812(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1816(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1820(SB)/4, $0x3b800000
+DATA constantsTilesAVX2<>+1824(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1828(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1832(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1836(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1840(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1844(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1848(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1852(SB)/4, $0x3fda5cc3
+DATA constantsTilesAVX2<>+1856(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1860(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1864(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1868(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1872(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1876(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1880(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1884(SB)/4, $0x3f161000
+DATA constantsTilesAVX2<>+1888(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1892(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1896(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1900(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1904(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1908(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1912(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1916(SB)/4, $0x3e12dab0
+DATA constantsTilesAVX2<>+1920(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1924(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1928(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1932(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1936(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1940(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1944(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1948(SB)/4, $0x40df2200
+DATA constantsTilesAVX2<>+1952(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1956(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1960(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1964(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1968(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1972(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1976(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1980(SB)/4, $0x3dd3d563
+DATA constantsTilesAVX2<>+1984(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+1988(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+1992(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+1996(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+2000(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+2004(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+2008(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+2012(SB)/4, $0x3e8d38ec
+DATA constantsTilesAVX2<>+2016(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2020(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2024(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2028(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2032(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2036(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2040(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2044(SB)/4, $0xbec22e45
+DATA constantsTilesAVX2<>+2048(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2052(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2056(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2060(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2064(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2068(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2072(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2076(SB)/4, $0xbea9e87c
+DATA constantsTilesAVX2<>+2080(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2084(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2088(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2092(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2096(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2100(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2104(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2108(SB)/4, $0x3d8d38ec
+DATA constantsTilesAVX2<>+2112(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2116(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2120(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2124(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2128(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2132(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2136(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2140(SB)/4, $0x3fa72f05
+DATA constantsTilesAVX2<>+2144(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2148(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2152(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2156(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2160(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2164(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2168(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2172(SB)/4, $0x3ec22e45
+DATA constantsTilesAVX2<>+2176(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2180(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2184(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2188(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2192(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2196(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2200(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2204(SB)/4, $0x3e2c1d60
+DATA constantsTilesAVX2<>+2208(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2212(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2216(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2220(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2224(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2228(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2232(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2236(SB)/4, $0x3d825bee
+DATA constantsTilesAVX2<>+2240(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2244(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2248(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2252(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2256(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2260(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2264(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2268(SB)/4, $0x3f8d38ec
+DATA constantsTilesAVX2<>+2272(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2276(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2280(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2284(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2288(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2292(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2296(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2300(SB)/4, $0x3eddebbd
+DATA constantsTilesAVX2<>+2304(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2308(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2312(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2316(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2320(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2324(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2328(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2332(SB)/4, $0x3ea9e87c
+DATA constantsTilesAVX2<>+2336(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2340(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2344(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2348(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2352(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2356(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2360(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2364(SB)/4, $0x3d800000
+DATA constantsTilesAVX2<>+2368(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2372(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2376(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2380(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2384(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2388(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2392(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2396(SB)/4, $0x3f440000
+DATA constantsTilesAVX2<>+2400(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2404(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2408(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2412(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2416(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2420(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2424(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2428(SB)/4, $0x40290000
+DATA constantsTilesAVX2<>+2432(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2436(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2440(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2444(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2448(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2452(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2456(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2460(SB)/4, $0x40a80000
+DATA constantsTilesAVX2<>+2464(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2468(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2472(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2476(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2480(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2484(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2488(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2492(SB)/4, $0x40a00000
+DATA constantsTilesAVX2<>+2496(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2500(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2504(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2508(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2512(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2516(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2520(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2524(SB)/4, $0x40880000
+DATA constantsTilesAVX2<>+2528(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2532(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2536(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2540(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2544(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2548(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2552(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2556(SB)/4, $0x40000000
+DATA constantsTilesAVX2<>+2560(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2564(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2568(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2572(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2576(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2580(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2584(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2588(SB)/4, $0x3d000000
+DATA constantsTilesAVX2<>+2592(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2596(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2600(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2604(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2608(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2612(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2616(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2620(SB)/4, $0x42000000
+DATA constantsTilesAVX2<>+2624(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2628(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2632(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2636(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2640(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2644(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2648(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2652(SB)/4, $0x3cb60b61
+DATA constantsTilesAVX2<>+2656(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2660(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2664(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2668(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2672(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2676(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2680(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2684(SB)/4, $0x3e638e39
+DATA constantsTilesAVX2<>+2688(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2692(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2696(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2700(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2704(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2708(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2712(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2716(SB)/4, $0x3eb60b61
+DATA constantsTilesAVX2<>+2720(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2724(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2728(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2732(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2736(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2740(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2744(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2748(SB)/4, $0xbf800000
+DATA constantsTilesAVX2<>+2752(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2756(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2760(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2764(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2768(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2772(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2776(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2780(SB)/4, $0x3e360b61
+DATA constantsTilesAVX2<>+2784(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2788(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2792(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2796(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2800(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2804(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2808(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2812(SB)/4, $0xbe638e39
+DATA constantsTilesAVX2<>+2816(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2820(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2824(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2828(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2832(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2836(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2840(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2844(SB)/4, $0x3d360b61
+DATA constantsTilesAVX2<>+2848(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2852(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2856(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2860(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2864(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2868(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2872(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2876(SB)/4, $0x3c360b61
+DATA constantsTilesAVX2<>+2880(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2884(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2888(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2892(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2896(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2900(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2904(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2908(SB)/4, $0x3f360b61
+DATA constantsTilesAVX2<>+2912(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2916(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2920(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2924(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2928(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2932(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2936(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2940(SB)/4, $0x3e000000
+DATA constantsTilesAVX2<>+2944(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2948(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2952(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2956(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2960(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2964(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2968(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2972(SB)/4, $0x41000000
+DATA constantsTilesAVX2<>+2976(SB)/4, $0x3d192400
+DATA constantsTilesAVX2<>+2980(SB)/4, $0x3d192400
+DATA constantsTilesAVX2<>+2984(SB)/4, $0x3d192400
+DATA constantsTilesAVX2<>+2988(SB)/4, $0x3d192400
+DATA constantsTilesAVX2<>+2992(SB)/4, $0x3d192400
+DATA constantsTilesAVX2<>+2996(SB)/4, $0x3d192400
+DATA constantsTilesAVX2<>+3000(SB)/4, $0x3d192400
+DATA constantsTilesAVX2<>+3004(SB)/4, $0x3d192400
+DATA constantsTilesAVX2<>+3008(SB)/4, $0x3e00ae40
+DATA constantsTilesAVX2<>+3012(SB)/4, $0x3e00ae40
+DATA constantsTilesAVX2<>+3016(SB)/4, $0x3e00ae40
+DATA constantsTilesAVX2<>+3020(SB)/4, $0x3e00ae40
+DATA constantsTilesAVX2<>+3024(SB)/4, $0x3e00ae40
+DATA constantsTilesAVX2<>+3028(SB)/4, $0x3e00ae40
+DATA constantsTilesAVX2<>+3032(SB)/4, $0x3e00ae40
+DATA constantsTilesAVX2<>+3036(SB)/4, $0x3e00ae40
+DATA constantsTilesAVX2<>+3040(SB)/4, $0x4022dc89
+DATA constantsTilesAVX2<>+3044(SB)/4, $0x4022dc89
+DATA constantsTilesAVX2<>+3048(SB)/4, $0x4022dc89
+DATA constantsTilesAVX2<>+3052(SB)/4, $0x4022dc89
+DATA constantsTilesAVX2<>+3056(SB)/4, $0x4022dc89
+DATA constantsTilesAVX2<>+3060(SB)/4, $0x4022dc89
+DATA constantsTilesAVX2<>+3064(SB)/4, $0x4022dc89
+DATA constantsTilesAVX2<>+3068(SB)/4, $0x4022dc89
+DATA constantsTilesAVX2<>+3072(SB)/4, $0x40ffc420
+DATA constantsTilesAVX2<>+3076(SB)/4, $0x40ffc420
+DATA constantsTilesAVX2<>+3080(SB)/4, $0x40ffc420
+DATA constantsTilesAVX2<>+3084(SB)/4, $0x40ffc420
+DATA constantsTilesAVX2<>+3088(SB)/4, $0x40ffc420
+DATA constantsTilesAVX2<>+3092(SB)/4, $0x40ffc420
+DATA constantsTilesAVX2<>+3096(SB)/4, $0x40ffc420
+DATA constantsTilesAVX2<>+3100(SB)/4, $0x40ffc420
+DATA constantsTilesAVX2<>+3104(SB)/4, $0x40bfc000
+DATA constantsTilesAVX2<>+3108(SB)/4, $0x40bfc000
+DATA constantsTilesAVX2<>+3112(SB)/4, $0x40bfc000
+DATA constantsTilesAVX2<>+3116(SB)/4, $0x40bfc000
+DATA constantsTilesAVX2<>+3120(SB)/4, $0x40bfc000
+DATA constantsTilesAVX2<>+3124(SB)/4, $0x40bfc000
+DATA constantsTilesAVX2<>+3128(SB)/4, $0x40bfc000
+DATA constantsTilesAVX2<>+3132(SB)/4, $0x40bfc000
+DATA constantsTilesAVX2<>+3136(SB)/4, $0x3eac4880
+DATA constantsTilesAVX2<>+3140(SB)/4, $0x3eac4880
+DATA constantsTilesAVX2<>+3144(SB)/4, $0x3eac4880
+DATA constantsTilesAVX2<>+3148(SB)/4, $0x3eac4880
+DATA constantsTilesAVX2<>+3152(SB)/4, $0x3eac4880
+DATA constantsTilesAVX2<>+3156(SB)/4, $0x3eac4880
+DATA constantsTilesAVX2<>+3160(SB)/4, $0x3eac4880
+DATA constantsTilesAVX2<>+3164(SB)/4, $0x3eac4880
+DATA constantsTilesAVX2<>+3168(SB)/4, $0x40b75280
+DATA constantsTilesAVX2<>+3172(SB)/4, $0x40b75280
+DATA constantsTilesAVX2<>+3176(SB)/4, $0x40b75280
+DATA constantsTilesAVX2<>+3180(SB)/4, $0x40b75280
+DATA constantsTilesAVX2<>+3184(SB)/4, $0x40b75280
+DATA constantsTilesAVX2<>+3188(SB)/4, $0x40b75280
+DATA constantsTilesAVX2<>+3192(SB)/4, $0x40b75280
+DATA constantsTilesAVX2<>+3196(SB)/4, $0x40b75280
+DATA constantsTilesAVX2<>+3200(SB)/4, $0x40b2a000
+DATA constantsTilesAVX2<>+3204(SB)/4, $0x40b2a000
+DATA constantsTilesAVX2<>+3208(SB)/4, $0x40b2a000
+DATA constantsTilesAVX2<>+3212(SB)/4, $0x40b2a000
+DATA constantsTilesAVX2<>+3216(SB)/4, $0x40b2a000
+DATA constantsTilesAVX2<>+3220(SB)/4, $0x40b2a000
+DATA constantsTilesAVX2<>+3224(SB)/4, $0x40b2a000
+DATA constantsTilesAVX2<>+3228(SB)/4, $0x40b2a000
+DATA constantsTilesAVX2<>+3232(SB)/4, $0x3f300000
+DATA constantsTilesAVX2<>+3236(SB)/4, $0x3f300000
+DATA constantsTilesAVX2<>+3240(SB)/4, $0x3f300000
+DATA constantsTilesAVX2<>+3244(SB)/4, $0x3f300000
+DATA constantsTilesAVX2<>+3248(SB)/4, $0x3f300000
+DATA constantsTilesAVX2<>+3252(SB)/4, $0x3f300000
+DATA constantsTilesAVX2<>+3256(SB)/4, $0x3f300000
+DATA constantsTilesAVX2<>+3260(SB)/4, $0x3f300000
+DATA constantsTilesAVX2<>+3264(SB)/4, $0x40139640
+DATA constantsTilesAVX2<>+3268(SB)/4, $0x40139640
+DATA constantsTilesAVX2<>+3272(SB)/4, $0x40139640
+DATA constantsTilesAVX2<>+3276(SB)/4, $0x40139640
+DATA constantsTilesAVX2<>+3280(SB)/4, $0x40139640
+DATA constantsTilesAVX2<>+3284(SB)/4, $0x40139640
+DATA constantsTilesAVX2<>+3288(SB)/4, $0x40139640
+DATA constantsTilesAVX2<>+3292(SB)/4, $0x40139640
+DATA constantsTilesAVX2<>+3296(SB)/4, $0x40994000
+DATA constantsTilesAVX2<>+3300(SB)/4, $0x40994000
+DATA constantsTilesAVX2<>+3304(SB)/4, $0x40994000
+DATA constantsTilesAVX2<>+3308(SB)/4, $0x40994000
+DATA constantsTilesAVX2<>+3312(SB)/4, $0x40994000
+DATA constantsTilesAVX2<>+3316(SB)/4, $0x40994000
+DATA constantsTilesAVX2<>+3320(SB)/4, $0x40994000
+DATA constantsTilesAVX2<>+3324(SB)/4, $0x40994000
+DATA constantsTilesAVX2<>+3328(SB)/4, $0x3f900000
+DATA constantsTilesAVX2<>+3332(SB)/4, $0x3f900000
+DATA constantsTilesAVX2<>+3336(SB)/4, $0x3f900000
+DATA constantsTilesAVX2<>+3340(SB)/4, $0x3f900000
+DATA constantsTilesAVX2<>+3344(SB)/4, $0x3f900000
+DATA constantsTilesAVX2<>+3348(SB)/4, $0x3f900000
+DATA constantsTilesAVX2<>+3352(SB)/4, $0x3f900000
+DATA constantsTilesAVX2<>+3356(SB)/4, $0x3f900000
+DATA constantsTilesAVX2<>+3360(SB)/4, $0x3f34f400
+DATA constantsTilesAVX2<>+3364(SB)/4, $0x3f34f400
+DATA constantsTilesAVX2<>+3368(SB)/4, $0x3f34f400
+DATA constantsTilesAVX2<>+3372(SB)/4, $0x3f34f400
+DATA constantsTilesAVX2<>+3376(SB)/4, $0x3f34f400
+DATA constantsTilesAVX2<>+3380(SB)/4, $0x3f34f400
+DATA constantsTilesAVX2<>+3384(SB)/4, $0x3f34f400
+DATA constantsTilesAVX2<>+3388(SB)/4, $0x3f34f400
+DATA constantsTilesAVX2<>+3392(SB)/4, $0x3fe68000
+DATA constantsTilesAVX2<>+3396(SB)/4, $0x3fe68000
+DATA constantsTilesAVX2<>+3400(SB)/4, $0x3fe68000
+DATA constantsTilesAVX2<>+3404(SB)/4, $0x3fe68000
+DATA constantsTilesAVX2<>+3408(SB)/4, $0x3fe68000
+DATA constantsTilesAVX2<>+3412(SB)/4, $0x3fe68000
+DATA constantsTilesAVX2<>+3416(SB)/4, $0x3fe68000
+DATA constantsTilesAVX2<>+3420(SB)/4, $0x3fe68000
+DATA constantsTilesAVX2<>+3424(SB)/4, $0x40040000
+DATA constantsTilesAVX2<>+3428(SB)/4, $0x40040000
+DATA constantsTilesAVX2<>+3432(SB)/4, $0x40040000
+DATA constantsTilesAVX2<>+3436(SB)/4, $0x40040000
+DATA constantsTilesAVX2<>+3440(SB)/4, $0x40040000
+DATA constantsTilesAVX2<>+3444(SB)/4, $0x40040000
+DATA constantsTilesAVX2<>+3448(SB)/4, $0x40040000
+DATA constantsTilesAVX2<>+3452(SB)/4, $0x40040000
+DATA constantsTilesAVX2<>+3456(SB)/4, $0x3e22dc89
+DATA constantsTilesAVX2<>+3460(SB)/4, $0x3e22dc89
+DATA constantsTilesAVX2<>+3464(SB)/4, $0x3e22dc89
+DATA constantsTilesAVX2<>+3468(SB)/4, $0x3e22dc89
+DATA constantsTilesAVX2<>+3472(SB)/4, $0x3e22dc89
+DATA constantsTilesAVX2<>+3476(SB)/4, $0x3e22dc89
+DATA constantsTilesAVX2<>+3480(SB)/4, $0x3e22dc89
+DATA constantsTilesAVX2<>+3484(SB)/4, $0x3e22dc89
+DATA constantsTilesAVX2<>+3488(SB)/4, $0x4042d50d
+DATA constantsTilesAVX2<>+3492(SB)/4, $0x4042d50d
+DATA constantsTilesAVX2<>+3496(SB)/4, $0x4042d50d
+DATA constantsTilesAVX2<>+3500(SB)/4, $0x4042d50d
+DATA constantsTilesAVX2<>+3504(SB)/4, $0x4042d50d
+DATA constantsTilesAVX2<>+3508(SB)/4, $0x4042d50d
+DATA constantsTilesAVX2<>+3512(SB)/4, $0x4042d50d
+DATA constantsTilesAVX2<>+3516(SB)/4, $0x4042d50d
+DATA constantsTilesAVX2<>+3520(SB)/4, $0x4105e010
+DATA constantsTilesAVX2<>+3524(SB)/4, $0x4105e010
+DATA constantsTilesAVX2<>+3528(SB)/4, $0x4105e010
+DATA constantsTilesAVX2<>+3532(SB)/4, $0x4105e010
+DATA constantsTilesAVX2<>+3536(SB)/4, $0x4105e010
+DATA constantsTilesAVX2<>+3540(SB)/4, $0x4105e010
+DATA constantsTilesAVX2<>+3544(SB)/4, $0x4105e010
+DATA constantsTilesAVX2<>+3548(SB)/4, $0x4105e010
+DATA constantsTilesAVX2<>+3552(SB)/4, $0x40c1c000
+DATA constantsTilesAVX2<>+3556(SB)/4, $0x40c1c000
+DATA constantsTilesAVX2<>+3560(SB)/4, $0x40c1c000
+DATA constantsTilesAVX2<>+3564(SB)/4, $0x40c1c000
+DATA constantsTilesAVX2<>+3568(SB)/4, $0x40c1c000
+DATA constantsTilesAVX2<>+3572(SB)/4, $0x40c1c000
+DATA constantsTilesAVX2<>+3576(SB)/4, $0x40c1c000
+DATA constantsTilesAVX2<>+3580(SB)/4, $0x40c1c000
+DATA constantsTilesAVX2<>+3584(SB)/4, $0xc042d50d
+DATA constantsTilesAVX2<>+3588(SB)/4, $0xc042d50d
+DATA constantsTilesAVX2<>+3592(SB)/4, $0xc042d50d
+DATA constantsTilesAVX2<>+3596(SB)/4, $0xc042d50d
+DATA constantsTilesAVX2<>+3600(SB)/4, $0xc042d50d
+DATA constantsTilesAVX2<>+3604(SB)/4, $0xc042d50d
+DATA constantsTilesAVX2<>+3608(SB)/4, $0xc042d50d
+DATA constantsTilesAVX2<>+3612(SB)/4, $0xc042d50d
+DATA constantsTilesAVX2<>+3616(SB)/4, $0x3a800000
+DATA constantsTilesAVX2<>+3620(SB)/4, $0x3a800000
+DATA constantsTilesAVX2<>+3624(SB)/4, $0x3a800000
+DATA constantsTilesAVX2<>+3628(SB)/4, $0x3a800000
+DATA constantsTilesAVX2<>+3632(SB)/4, $0x3a800000
+DATA constantsTilesAVX2<>+3636(SB)/4, $0x3a800000
+DATA constantsTilesAVX2<>+3640(SB)/4, $0x3a800000
+DATA constantsTilesAVX2<>+3644(SB)/4, $0x3a800000
+DATA constantsTilesAVX2<>+3648(SB)/4, $0x3d625a15
+DATA constantsTilesAVX2<>+3652(SB)/4, $0x3d625a15
+DATA constantsTilesAVX2<>+3656(SB)/4, $0x3d625a15
+DATA constantsTilesAVX2<>+3660(SB)/4, $0x3d625a15
+DATA constantsTilesAVX2<>+3664(SB)/4, $0x3d625a15
+DATA constantsTilesAVX2<>+3668(SB)/4, $0x3d625a15
+DATA constantsTilesAVX2<>+3672(SB)/4, $0x3d625a15
+DATA constantsTilesAVX2<>+3676(SB)/4, $0x3d625a15
+DATA constantsTilesAVX2<>+3680(SB)/4, $0x3e1d46c0
+DATA constantsTilesAVX2<>+3684(SB)/4, $0x3e1d46c0
+DATA constantsTilesAVX2<>+3688(SB)/4, $0x3e1d46c0
+DATA constantsTilesAVX2<>+3692(SB)/4, $0x3e1d46c0
+DATA constantsTilesAVX2<>+3696(SB)/4, $0x3e1d46c0
+DATA constantsTilesAVX2<>+3700(SB)/4, $0x3e1d46c0
+DATA constantsTilesAVX2<>+3704(SB)/4, $0x3e1d46c0
+DATA constantsTilesAVX2<>+3708(SB)/4, $0x3e1d46c0
+DATA constantsTilesAVX2<>+3712(SB)/4, $0x45800000
+DATA constantsTilesAVX2<>+3716(SB)/4, $0x45800000
+DATA constantsTilesAVX2<>+3720(SB)/4, $0x45800000
+DATA constantsTilesAVX2<>+3724(SB)/4, $0x45800000
+DATA constantsTilesAVX2<>+3728(SB)/4, $0x45800000
+DATA constantsTilesAVX2<>+3732(SB)/4, $0x45800000
+DATA constantsTilesAVX2<>+3736(SB)/4, $0x45800000
+DATA constantsTilesAVX2<>+3740(SB)/4, $0x45800000
+DATA constantsTilesAVX2<>+3744(SB)/4, $0x39800000
+DATA constantsTilesAVX2<>+3748(SB)/4, $0x39800000
+DATA constantsTilesAVX2<>+3752(SB)/4, $0x39800000
+DATA constantsTilesAVX2<>+3756(SB)/4, $0x39800000
+DATA constantsTilesAVX2<>+3760(SB)/4, $0x39800000
+DATA constantsTilesAVX2<>+3764(SB)/4, $0x39800000
+DATA constantsTilesAVX2<>+3768(SB)/4, $0x39800000
+DATA constantsTilesAVX2<>+3772(SB)/4, $0x39800000
+DATA constantsTilesAVX2<>+3776(SB)/4, $0x4117865a
+DATA constantsTilesAVX2<>+3780(SB)/4, $0x4117865a
+DATA constantsTilesAVX2<>+3784(SB)/4, $0x4117865a
+DATA constantsTilesAVX2<>+3788(SB)/4, $0x4117865a
+DATA constantsTilesAVX2<>+3792(SB)/4, $0x4117865a
+DATA constantsTilesAVX2<>+3796(SB)/4, $0x4117865a
+DATA constantsTilesAVX2<>+3800(SB)/4, $0x4117865a
+DATA constantsTilesAVX2<>+3804(SB)/4, $0x4117865a
+DATA constantsTilesAVX2<>+3808(SB)/4, $0x408f3d01
+DATA constantsTilesAVX2<>+3812(SB)/4, $0x408f3d01
+DATA constantsTilesAVX2<>+3816(SB)/4, $0x408f3d01
+DATA constantsTilesAVX2<>+3820(SB)/4, $0x408f3d01
+DATA constantsTilesAVX2<>+3824(SB)/4, $0x408f3d01
+DATA constantsTilesAVX2<>+3828(SB)/4, $0x408f3d01
+DATA constantsTilesAVX2<>+3832(SB)/4, $0x408f3d01
+DATA constantsTilesAVX2<>+3836(SB)/4, $0x408f3d01
+DATA constantsTilesAVX2<>+3840(SB)/4, $0x400767ab
+DATA constantsTilesAVX2<>+3844(SB)/4, $0x400767ab
+DATA constantsTilesAVX2<>+3848(SB)/4, $0x400767ab
+DATA constantsTilesAVX2<>+3852(SB)/4, $0x400767ab
+DATA constantsTilesAVX2<>+3856(SB)/4, $0x400767ab
+DATA constantsTilesAVX2<>+3860(SB)/4, $0x400767ab
+DATA constantsTilesAVX2<>+3864(SB)/4, $0x400767ab
+DATA constantsTilesAVX2<>+3868(SB)/4, $0x400767ab
+DATA constantsTilesAVX2<>+3872(SB)/4, $0x3dd84148
+DATA constantsTilesAVX2<>+3876(SB)/4, $0x3dd84148
+DATA constantsTilesAVX2<>+3880(SB)/4, $0x3dd84148
+DATA constantsTilesAVX2<>+3884(SB)/4, $0x3dd84148
+DATA constantsTilesAVX2<>+3888(SB)/4, $0x3dd84148
+DATA constantsTilesAVX2<>+3892(SB)/4, $0x3dd84148
+DATA constantsTilesAVX2<>+3896(SB)/4, $0x3dd84148
+DATA constantsTilesAVX2<>+3900(SB)/4, $0x3dd84148
+DATA constantsTilesAVX2<>+3904(SB)/4, $0x3efc8de9
+DATA constantsTilesAVX2<>+3908(SB)/4, $0x3efc8de9
+DATA constantsTilesAVX2<>+3912(SB)/4, $0x3efc8de9
+DATA constantsTilesAVX2<>+3916(SB)/4, $0x3efc8de9
+DATA constantsTilesAVX2<>+3920(SB)/4, $0x3efc8de9
+DATA constantsTilesAVX2<>+3924(SB)/4, $0x3efc8de9
+DATA constantsTilesAVX2<>+3928(SB)/4, $0x3efc8de9
+DATA constantsTilesAVX2<>+3932(SB)/4, $0x3efc8de9
+DATA constantsTilesAVX2<>+3936(SB)/4, $0x3f1fd1cd
+DATA constantsTilesAVX2<>+3940(SB)/4, $0x3f1fd1cd
+DATA constantsTilesAVX2<>+3944(SB)/4, $0x3f1fd1cd
+DATA constantsTilesAVX2<>+3948(SB)/4, $0x3f1fd1cd
+DATA constantsTilesAVX2<>+3952(SB)/4, $0x3f1fd1cd
+DATA constantsTilesAVX2<>+3956(SB)/4, $0x3f1fd1cd
+DATA constantsTilesAVX2<>+3960(SB)/4, $0x3f1fd1cd
+DATA constantsTilesAVX2<>+3964(SB)/4, $0x3f1fd1cd
+DATA constantsTilesAVX2<>+3968(SB)/4, $0x4001bf10
+DATA constantsTilesAVX2<>+3972(SB)/4, $0x4001bf10
+DATA constantsTilesAVX2<>+3976(SB)/4, $0x4001bf10
+DATA constantsTilesAVX2<>+3980(SB)/4, $0x4001bf10
+DATA constantsTilesAVX2<>+3984(SB)/4, $0x4001bf10
+DATA constantsTilesAVX2<>+3988(SB)/4, $0x4001bf10
+DATA constantsTilesAVX2<>+3992(SB)/4, $0x4001bf10
+DATA constantsTilesAVX2<>+3996(SB)/4, $0x4001bf10
+DATA constantsTilesAVX2<>+4000(SB)/4, $0x3fe6a900
+DATA constantsTilesAVX2<>+4004(SB)/4, $0x3fe6a900
+DATA constantsTilesAVX2<>+4008(SB)/4, $0x3fe6a900
+DATA constantsTilesAVX2<>+4012(SB)/4, $0x3fe6a900
+DATA constantsTilesAVX2<>+4016(SB)/4, $0x3fe6a900
+DATA constantsTilesAVX2<>+4020(SB)/4, $0x3fe6a900
+DATA constantsTilesAVX2<>+4024(SB)/4, $0x3fe6a900
+DATA constantsTilesAVX2<>+4028(SB)/4, $0x3fe6a900
+DATA constantsTilesAVX2<>+4032(SB)/4, $0x3c54d769
+DATA constantsTilesAVX2<>+4036(SB)/4, $0x3c54d769
+DATA constantsTilesAVX2<>+4040(SB)/4, $0x3c54d769
+DATA constantsTilesAVX2<>+4044(SB)/4, $0x3c54d769
+DATA constantsTilesAVX2<>+4048(SB)/4, $0x3c54d769
+DATA constantsTilesAVX2<>+4052(SB)/4, $0x3c54d769
+DATA constantsTilesAVX2<>+4056(SB)/4, $0x3c54d769
+DATA constantsTilesAVX2<>+4060(SB)/4, $0x3c54d769
+DATA constantsTilesAVX2<>+4064(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4068(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4072(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4076(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4080(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4084(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4088(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4092(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4096(SB)/4, $0x4299f47a
+DATA constantsTilesAVX2<>+4100(SB)/4, $0x4299f47a
+DATA constantsTilesAVX2<>+4104(SB)/4, $0x4299f47a
+DATA constantsTilesAVX2<>+4108(SB)/4, $0x4299f47a
+DATA constantsTilesAVX2<>+4112(SB)/4, $0x4299f47a
+DATA constantsTilesAVX2<>+4116(SB)/4, $0x4299f47a
+DATA constantsTilesAVX2<>+4120(SB)/4, $0x4299f47a
+DATA constantsTilesAVX2<>+4124(SB)/4, $0x4299f47a
+DATA constantsTilesAVX2<>+4128(SB)/4, $0x42154a28
+DATA constantsTilesAVX2<>+4132(SB)/4, $0x42154a28
+DATA constantsTilesAVX2<>+4136(SB)/4, $0x42154a28
+DATA constantsTilesAVX2<>+4140(SB)/4, $0x42154a28
+DATA constantsTilesAVX2<>+4144(SB)/4, $0x42154a28
+DATA constantsTilesAVX2<>+4148(SB)/4, $0x42154a28
+DATA constantsTilesAVX2<>+4152(SB)/4, $0x42154a28
+DATA constantsTilesAVX2<>+4156(SB)/4, $0x42154a28
+DATA constantsTilesAVX2<>+4160(SB)/4, $0x3c2cf894
+DATA constantsTilesAVX2<>+4164(SB)/4, $0x3c2cf894
+DATA constantsTilesAVX2<>+4168(SB)/4, $0x3c2cf894
+DATA constantsTilesAVX2<>+4172(SB)/4, $0x3c2cf894
+DATA constantsTilesAVX2<>+4176(SB)/4, $0x3c2cf894
+DATA constantsTilesAVX2<>+4180(SB)/4, $0x3c2cf894
+DATA constantsTilesAVX2<>+4184(SB)/4, $0x3c2cf894
+DATA constantsTilesAVX2<>+4188(SB)/4, $0x3c2cf894
+DATA constantsTilesAVX2<>+4192(SB)/4, $0x3ed02931
+DATA constantsTilesAVX2<>+4196(SB)/4, $0x3ed02931
+DATA constantsTilesAVX2<>+4200(SB)/4, $0x3ed02931
+DATA constantsTilesAVX2<>+4204(SB)/4, $0x3ed02931
+DATA constantsTilesAVX2<>+4208(SB)/4, $0x3ed02931
+DATA constantsTilesAVX2<>+4212(SB)/4, $0x3ed02931
+DATA constantsTilesAVX2<>+4216(SB)/4, $0x3ed02931
+DATA constantsTilesAVX2<>+4220(SB)/4, $0x3ed02931
+DATA constantsTilesAVX2<>+4224(SB)/4, $0xbe778aee
+DATA constantsTilesAVX2<>+4228(SB)/4, $0xbe778aee
+DATA constantsTilesAVX2<>+4232(SB)/4, $0xbe778aee
+DATA constantsTilesAVX2<>+4236(SB)/4, $0xbe778aee
+DATA constantsTilesAVX2<>+4240(SB)/4, $0xbe778aee
+DATA constantsTilesAVX2<>+4244(SB)/4, $0xbe778aee
+DATA constantsTilesAVX2<>+4248(SB)/4, $0xbe778aee
+DATA constantsTilesAVX2<>+4252(SB)/4, $0xbe778aee
+DATA constantsTilesAVX2<>+4256(SB)/4, $0xbd778aee
+DATA constantsTilesAVX2<>+4260(SB)/4, $0xbd778aee
+DATA constantsTilesAVX2<>+4264(SB)/4, $0xbd778aee
+DATA constantsTilesAVX2<>+4268(SB)/4, $0xbd778aee
+DATA constantsTilesAVX2<>+4272(SB)/4, $0xbd778aee
+DATA constantsTilesAVX2<>+4276(SB)/4, $0xbd778aee
+DATA constantsTilesAVX2<>+4280(SB)/4, $0xbd778aee
+DATA constantsTilesAVX2<>+4284(SB)/4, $0xbd778aee
+DATA constantsTilesAVX2<>+4288(SB)/4, $0x3e778aee
+DATA constantsTilesAVX2<>+4292(SB)/4, $0x3e778aee
+DATA constantsTilesAVX2<>+4296(SB)/4, $0x3e778aee
+DATA constantsTilesAVX2<>+4300(SB)/4, $0x3e778aee
+DATA constantsTilesAVX2<>+4304(SB)/4, $0x3e778aee
+DATA constantsTilesAVX2<>+4308(SB)/4, $0x3e778aee
+DATA constantsTilesAVX2<>+4312(SB)/4, $0x3e778aee
+DATA constantsTilesAVX2<>+4316(SB)/4, $0x3e778aee
+DATA constantsTilesAVX2<>+4320(SB)/4, $0x3e8f1c52
+DATA constantsTilesAVX2<>+4324(SB)/4, $0x3e8f1c52
+DATA constantsTilesAVX2<>+4328(SB)/4, $0x3e8f1c52
+DATA constantsTilesAVX2<>+4332(SB)/4, $0x3e8f1c52
+DATA constantsTilesAVX2<>+4336(SB)/4, $0x3e8f1c52
+DATA constantsTilesAVX2<>+4340(SB)/4, $0x3e8f1c52
+DATA constantsTilesAVX2<>+4344(SB)/4, $0x3e8f1c52
+DATA constantsTilesAVX2<>+4348(SB)/4, $0x3e8f1c52
+DATA constantsTilesAVX2<>+4352(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+4356(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+4360(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+4364(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+4368(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+4372(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+4376(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+4380(SB)/4, $0x3f4a4588
+DATA constantsTilesAVX2<>+4384(SB)/4, $0xbe4a09dd
+DATA constantsTilesAVX2<>+4388(SB)/4, $0xbe4a09dd
+DATA constantsTilesAVX2<>+4392(SB)/4, $0xbe4a09dd
+DATA constantsTilesAVX2<>+4396(SB)/4, $0xbe4a09dd
+DATA constantsTilesAVX2<>+4400(SB)/4, $0xbe4a09dd
+DATA constantsTilesAVX2<>+4404(SB)/4, $0xbe4a09dd
+DATA constantsTilesAVX2<>+4408(SB)/4, $0xbe4a09dd
+DATA constantsTilesAVX2<>+4412(SB)/4, $0xbe4a09dd
+DATA constantsTilesAVX2<>+4416(SB)/4, $0x3e3396fd
+DATA constantsTilesAVX2<>+4420(SB)/4, $0x3e3396fd
+DATA constantsTilesAVX2<>+4424(SB)/4, $0x3e3396fd
+DATA constantsTilesAVX2<>+4428(SB)/4, $0x3e3396fd
+DATA constantsTilesAVX2<>+4432(SB)/4, $0x3e3396fd
+DATA constantsTilesAVX2<>+4436(SB)/4, $0x3e3396fd
+DATA constantsTilesAVX2<>+4440(SB)/4, $0x3e3396fd
+DATA constantsTilesAVX2<>+4444(SB)/4, $0x3e3396fd
+DATA constantsTilesAVX2<>+4448(SB)/4, $0xbe3396fd
+DATA constantsTilesAVX2<>+4452(SB)/4, $0xbe3396fd
+DATA constantsTilesAVX2<>+4456(SB)/4, $0xbe3396fd
+DATA constantsTilesAVX2<>+4460(SB)/4, $0xbe3396fd
+DATA constantsTilesAVX2<>+4464(SB)/4, $0xbe3396fd
+DATA constantsTilesAVX2<>+4468(SB)/4, $0xbe3396fd
+DATA constantsTilesAVX2<>+4472(SB)/4, $0xbe3396fd
+DATA constantsTilesAVX2<>+4476(SB)/4, $0xbe3396fd
+DATA constantsTilesAVX2<>+4480(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4484(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4488(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4492(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4496(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4500(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4504(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4508(SB)/4, $0x3e70b84d
+DATA constantsTilesAVX2<>+4512(SB)/4, $0x3cb26059
+DATA constantsTilesAVX2<>+4516(SB)/4, $0x3cb26059
+DATA constantsTilesAVX2<>+4520(SB)/4, $0x3cb26059
+DATA constantsTilesAVX2<>+4524(SB)/4, $0x3cb26059
+DATA constantsTilesAVX2<>+4528(SB)/4, $0x3cb26059
+DATA constantsTilesAVX2<>+4532(SB)/4, $0x3cb26059
+DATA constantsTilesAVX2<>+4536(SB)/4, $0x3cb26059
+DATA constantsTilesAVX2<>+4540(SB)/4, $0x3cb26059
+DATA constantsTilesAVX2<>+4544(SB)/4, $0xbf778aee
+DATA constantsTilesAVX2<>+4548(SB)/4, $0xbf778aee
+DATA constantsTilesAVX2<>+4552(SB)/4, $0xbf778aee
+DATA constantsTilesAVX2<>+4556(SB)/4, $0xbf778aee
+DATA constantsTilesAVX2<>+4560(SB)/4, $0xbf778aee
+DATA constantsTilesAVX2<>+4564(SB)/4, $0xbf778aee
+DATA constantsTilesAVX2<>+4568(SB)/4, $0xbf778aee
+DATA constantsTilesAVX2<>+4572(SB)/4, $0xbf778aee
+DATA constantsTilesAVX2<>+4576(SB)/4, $0x3ba7babe
+DATA constantsTilesAVX2<>+4580(SB)/4, $0x3ba7babe
+DATA constantsTilesAVX2<>+4584(SB)/4, $0x3ba7babe
+DATA constantsTilesAVX2<>+4588(SB)/4, $0x3ba7babe
+DATA constantsTilesAVX2<>+4592(SB)/4, $0x3ba7babe
+DATA constantsTilesAVX2<>+4596(SB)/4, $0x3ba7babe
+DATA constantsTilesAVX2<>+4600(SB)/4, $0x3ba7babe
+DATA constantsTilesAVX2<>+4604(SB)/4, $0x3ba7babe
+DATA constantsTilesAVX2<>+4608(SB)/4, $0x3f1763c7
+DATA constantsTilesAVX2<>+4612(SB)/4, $0x3f1763c7
+DATA constantsTilesAVX2<>+4616(SB)/4, $0x3f1763c7
+DATA constantsTilesAVX2<>+4620(SB)/4, $0x3f1763c7
+DATA constantsTilesAVX2<>+4624(SB)/4, $0x3f1763c7
+DATA constantsTilesAVX2<>+4628(SB)/4, $0x3f1763c7
+DATA constantsTilesAVX2<>+4632(SB)/4, $0x3f1763c7
+DATA constantsTilesAVX2<>+4636(SB)/4, $0x3f1763c7
+DATA constantsTilesAVX2<>+4640(SB)/4, $0x3e1fa2a8
+DATA constantsTilesAVX2<>+4644(SB)/4, $0x3e1fa2a8
+DATA constantsTilesAVX2<>+4648(SB)/4, $0x3e1fa2a8
+DATA constantsTilesAVX2<>+4652(SB)/4, $0x3e1fa2a8
+DATA constantsTilesAVX2<>+4656(SB)/4, $0x3e1fa2a8
+DATA constantsTilesAVX2<>+4660(SB)/4, $0x3e1fa2a8
+DATA constantsTilesAVX2<>+4664(SB)/4, $0x3e1fa2a8
+DATA constantsTilesAVX2<>+4668(SB)/4, $0x3e1fa2a8
+DATA constantsTilesAVX2<>+4672(SB)/4, $0x3d778aee
+DATA constantsTilesAVX2<>+4676(SB)/4, $0x3d778aee
+DATA constantsTilesAVX2<>+4680(SB)/4, $0x3d778aee
+DATA constantsTilesAVX2<>+4684(SB)/4, $0x3d778aee
+DATA constantsTilesAVX2<>+4688(SB)/4, $0x3d778aee
+DATA constantsTilesAVX2<>+4692(SB)/4, $0x3d778aee
+DATA constantsTilesAVX2<>+4696(SB)/4, $0x3d778aee
+DATA constantsTilesAVX2<>+4700(SB)/4, $0x3d778aee
+DATA constantsTilesAVX2<>+4704(SB)/4, $0x3e4a09dd
+DATA constantsTilesAVX2<>+4708(SB)/4, $0x3e4a09dd
+DATA constantsTilesAVX2<>+4712(SB)/4, $0x3e4a09dd
+DATA constantsTilesAVX2<>+4716(SB)/4, $0x3e4a09dd
+DATA constantsTilesAVX2<>+4720(SB)/4, $0x3e4a09dd
+DATA constantsTilesAVX2<>+4724(SB)/4, $0x3e4a09dd
+DATA constantsTilesAVX2<>+4728(SB)/4, $0x3e4a09dd
+DATA constantsTilesAVX2<>+4732(SB)/4, $0x3e4a09dd
+DATA constantsTilesAVX2<>+4736(SB)/4, $0x3ef20000
+DATA constantsTilesAVX2<>+4740(SB)/4, $0x3ef20000
+DATA constantsTilesAVX2<>+4744(SB)/4, $0x3ef20000
+DATA constantsTilesAVX2<>+4748(SB)/4, $0x3ef20000
+DATA constantsTilesAVX2<>+4752(SB)/4, $0x3ef20000
+DATA constantsTilesAVX2<>+4756(SB)/4, $0x3ef20000
+DATA constantsTilesAVX2<>+4760(SB)/4, $0x3ef20000
+DATA constantsTilesAVX2<>+4764(SB)/4, $0x3ef20000
+DATA constantsTilesAVX2<>+4768(SB)/4, $0x40882000
+DATA constantsTilesAVX2<>+4772(SB)/4, $0x40882000
+DATA constantsTilesAVX2<>+4776(SB)/4, $0x40882000
+DATA constantsTilesAVX2<>+4780(SB)/4, $0x40882000
+DATA constantsTilesAVX2<>+4784(SB)/4, $0x40882000
+DATA constantsTilesAVX2<>+4788(SB)/4, $0x40882000
+DATA constantsTilesAVX2<>+4792(SB)/4, $0x40882000
+DATA constantsTilesAVX2<>+4796(SB)/4, $0x40882000
+DATA constantsTilesAVX2<>+4800(SB)/4, $0x3ea66000
+DATA constantsTilesAVX2<>+4804(SB)/4, $0x3ea66000
+DATA constantsTilesAVX2<>+4808(SB)/4, $0x3ea66000
+DATA constantsTilesAVX2<>+4812(SB)/4, $0x3ea66000
+DATA constantsTilesAVX2<>+4816(SB)/4, $0x3ea66000
+DATA constantsTilesAVX2<>+4820(SB)/4, $0x3ea66000
+DATA constantsTilesAVX2<>+4824(SB)/4, $0x3ea66000
+DATA constantsTilesAVX2<>+4828(SB)/4, $0x3ea66000
+DATA constantsTilesAVX2<>+4832(SB)/4, $0x3fb64000
+DATA constantsTilesAVX2<>+4836(SB)/4, $0x3fb64000
+DATA constantsTilesAVX2<>+4840(SB)/4, $0x3fb64000
+DATA constantsTilesAVX2<>+4844(SB)/4, $0x3fb64000
+DATA constantsTilesAVX2<>+4848(SB)/4, $0x3fb64000
+DATA constantsTilesAVX2<>+4852(SB)/4, $0x3fb64000
+DATA constantsTilesAVX2<>+4856(SB)/4, $0x3fb64000
+DATA constantsTilesAVX2<>+4860(SB)/4, $0x3fb64000
+DATA constantsTilesAVX2<>+4864(SB)/4, $0x410c6100
+DATA constantsTilesAVX2<>+4868(SB)/4, $0x410c6100
+DATA constantsTilesAVX2<>+4872(SB)/4, $0x410c6100
+DATA constantsTilesAVX2<>+4876(SB)/4, $0x410c6100
+DATA constantsTilesAVX2<>+4880(SB)/4, $0x410c6100
+DATA constantsTilesAVX2<>+4884(SB)/4, $0x410c6100
+DATA constantsTilesAVX2<>+4888(SB)/4, $0x410c6100
+DATA constantsTilesAVX2<>+4892(SB)/4, $0x410c6100
+DATA constantsTilesAVX2<>+4896(SB)/4, $0x3e64c400
+DATA constantsTilesAVX2<>+4900(SB)/4, $0x3e64c400
+DATA constantsTilesAVX2<>+4904(SB)/4, $0x3e64c400
+DATA constantsTilesAVX2<>+4908(SB)/4, $0x3e64c400
+DATA constantsTilesAVX2<>+4912(SB)/4, $0x3e64c400
+DATA constantsTilesAVX2<>+4916(SB)/4, $0x3e64c400
+DATA constantsTilesAVX2<>+4920(SB)/4, $0x3e64c400
+DATA constantsTilesAVX2<>+4924(SB)/4, $0x3e64c400
+DATA constantsTilesAVX2<>+4928(SB)/4, $0x3fcd0800
+DATA constantsTilesAVX2<>+4932(SB)/4, $0x3fcd0800
+DATA constantsTilesAVX2<>+4936(SB)/4, $0x3fcd0800
+DATA constantsTilesAVX2<>+4940(SB)/4, $0x3fcd0800
+DATA constantsTilesAVX2<>+4944(SB)/4, $0x3fcd0800
+DATA constantsTilesAVX2<>+4948(SB)/4, $0x3fcd0800
+DATA constantsTilesAVX2<>+4952(SB)/4, $0x3fcd0800
+DATA constantsTilesAVX2<>+4956(SB)/4, $0x3fcd0800
+DATA constantsTilesAVX2<>+4960(SB)/4, $0x4190c408
+DATA constantsTilesAVX2<>+4964(SB)/4, $0x4190c408
+DATA constantsTilesAVX2<>+4968(SB)/4, $0x4190c408
+DATA constantsTilesAVX2<>+4972(SB)/4, $0x4190c408
+DATA constantsTilesAVX2<>+4976(SB)/4, $0x4190c408
+DATA constantsTilesAVX2<>+4980(SB)/4, $0x4190c408
+DATA constantsTilesAVX2<>+4984(SB)/4, $0x4190c408
+DATA constantsTilesAVX2<>+4988(SB)/4, $0x4190c408
+GLOBL constantsTilesAVX2<>(SB), RODATA|NOPTR, $4992

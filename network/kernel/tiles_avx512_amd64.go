@@ -9,6 +9,11 @@ package kernel
 //go:noescape
 func patch3AVX512(args *uint64)
 
+// whole3AVX512 transforms 3 by 3 points into 5 by 5; args is a *tileArgs.
+//
+//go:noescape
+func whole3AVX512(args *uint64)
+
 // core3AVX512 transforms 3 by 3 points into 5 by 5; args is a *tileArgs.
 //
 //go:noescape
@@ -33,6 +38,11 @@ func gather3AVX512(args *uint64)
 //
 //go:noescape
 func patch4AVX512(args *uint64)
+
+// whole4AVX512 transforms 4 by 4 points into 6 by 6; args is a *tileArgs.
+//
+//go:noescape
+func whole4AVX512(args *uint64)
 
 // core4AVX512 transforms 4 by 4 points into 6 by 6; args is a *tileArgs.
 //
@@ -59,6 +69,11 @@ func gather4AVX512(args *uint64)
 //go:noescape
 func patch5AVX512(args *uint64)
 
+// whole5AVX512 transforms 5 by 5 points into 7 by 7; args is a *tileArgs.
+//
+//go:noescape
+func whole5AVX512(args *uint64)
+
 // core5AVX512 transforms 5 by 5 points into 7 by 7; args is a *tileArgs.
 //
 //go:noescape
@@ -84,6 +99,11 @@ func gather5AVX512(args *uint64)
 //go:noescape
 func patch6AVX512(args *uint64)
 
+// whole6AVX512 transforms 6 by 6 points into 8 by 8; args is a *tileArgs.
+//
+//go:noescape
+func whole6AVX512(args *uint64)
+
 // core6AVX512 transforms 6 by 6 points into 8 by 8; args is a *tileArgs.
 //
 //go:noescape
@@ -103,3 +123,33 @@ func weightGrad6AVX512(args *uint64)
 //
 //go:noescape
 func gather6AVX512(args *uint64)
+
+// patch7AVX512 transforms 9 by 9 points into 9 by 9; args is a *tileArgs.
+//
+//go:noescape
+func patch7AVX512(args *uint64)
+
+// whole7AVX512 transforms 7 by 7 points into 9 by 9; args is a *tileArgs.
+//
+//go:noescape
+func whole7AVX512(args *uint64)
+
+// core7AVX512 transforms 7 by 7 points into 9 by 9; args is a *tileArgs.
+//
+//go:noescape
+func core7AVX512(args *uint64)
+
+// weights7AVX512 transforms 3 by 3 points into 9 by 9; args is a *tileArgs.
+//
+//go:noescape
+func weights7AVX512(args *uint64)
+
+// weightGrad7AVX512 transforms 9 by 9 points into 3 by 3; args is a *tileArgs.
+//
+//go:noescape
+func weightGrad7AVX512(args *uint64)
+
+// gather7AVX512 transforms 9 by 9 points into 7 by 7 outputs; args is a *tileArgs.
+//
+//go:noescape
+func gather7AVX512(args *uint64)

@@ -10,12 +10,13 @@ package kernel
 //
 //	dg = Gt [ (A dY At) * (Bt d B) ] G.
 type tile struct {
-	m, n int
-	in   linear // Bt, n by n
-	out  linear // At, m by n
-	rise linear // A, n by m
-	wgt  linear // G, n by 3
-	fall linear // Gt, 3 by n
+	m, n  int
+	in    linear // Bt, n by n
+	whole linear // Bt without its first and last column, which meet the border of a board of m by m: n by m
+	out   linear // At, m by n
+	rise  linear // A, n by m
+	wgt   linear // G, n by 3
+	fall  linear // Gt, 3 by n
 }
 
 // linear is a small matrix, row-major.

@@ -52,10 +52,11 @@ func main() {
 	Generate()
 }
 
-// writeTile emits the five transforms of a tile.
+// writeTile emits the six transforms of a tile.
 func writeTile(v *isa, t *tile) {
 	name := func(s string) string { return fmt.Sprintf("%s%d", s, t.m) }
 	writeTransform(v, name("patch"), t.in, true)
+	writeTransform(v, name("whole"), t.whole, true)
 	writeTransform(v, name("core"), t.rise, true)
 	writeTransform(v, name("weights"), t.wgt, false)
 	writeTransform(v, name("weightGrad"), t.fall, false)

@@ -16,7 +16,7 @@ func writeSwitches(path string) error {
 		name, doc, plain string
 		steps            []string
 	}{
-		{"scatter", "transforms the patch or the core of a tile, read through a table.", "plainScatter(tiles[m].matrix(st), t)", []string{"patch", "core"}},
+		{"scatter", "transforms the patch of a tile or its inner part, read through a table.", "plainScatter(tiles[m].matrix(st), t)", []string{"patch", "whole", "core"}},
 		{"planes", "transforms weights, or the gradient of weights, plane by plane.", "plainPlanes(tiles[m].matrix(st), t)", []string{"weights", "weightGrad"}},
 		{"gather", "finishes a tile of a convolution.", "plainGather(&tiles[m].out, t)", []string{"gather"}},
 	} {

@@ -14,17 +14,18 @@ var points = map[int][]float64{
 	4: {0, 0.75, -0.75, 1.5, -1.5},
 	5: {0.25, -0.25, 0.875, -0.875, 1.625, -1.625},
 	6: {0, 0.5, -0.5, 1, -1, 2, -2},
+	7: {0.25, -0.25, 0.6875, -0.6875, 1.125, -1.125, 2.0625, -2.0625},
 }
 
-const minTile, maxTile = 3, 6
+const minTile, maxTile = 3, 7
 
 // matrix is a small matrix, [row][column].
 type matrix [][]float64
 
 // tile holds the matrices of F(m,3) by the construction of Toom and Cook, as network/kernel/winograd.go names them.
 type tile struct {
-	m, n                     int
-	in, out, rise, wgt, fall matrix
+	m, n                            int
+	in, whole, out, rise, wgt, fall matrix
 }
 
 func newTile(m int) *tile {
@@ -58,7 +59,7 @@ func newTile(m int) *tile {
 	}
 	copy(bt[n-1], c)
 	at[m-1][n-1], g[n-1][2] = 1, 1
-	return &tile{m: m, n: n, in: bt, out: at, rise: transpose(at), wgt: g, fall: transpose(g)}
+	return &tile{m: m, n: n, in: bt, whole: inner(bt), out: at, rise: transpose(at), wgt: g, fall: transpose(g)}
 }
 
 // timesRoot multiplies the polynomial c (constant first) by (x - q).
@@ -77,6 +78,15 @@ func zeros(rows, cols int) matrix {
 		m[i] = make([]float64, cols)
 	}
 	return m
+}
+
+// inner is a without its first and last column.
+func inner(a matrix) matrix {
+	o := make(matrix, len(a))
+	for i, r := range a {
+		o[i] = r[1 : len(r)-1]
+	}
+	return o
 }
 
 func transpose(a matrix) matrix {
@@ -102,7 +112,7 @@ func writeTables(path string) error {
 		for _, f := range []struct {
 			name string
 			a    matrix
-		}{{"in", t.in}, {"out", t.out}, {"rise", t.rise}, {"wgt", t.wgt}, {"fall", t.fall}} {
+		}{{"in", t.in}, {"whole", t.whole}, {"out", t.out}, {"rise", t.rise}, {"wgt", t.wgt}, {"fall", t.fall}} {
 			fmt.Fprintf(&b, "%s: linear{rows: %d, cols: %d, v: []float32{\n", f.name, len(f.a), len(f.a[0]))
 			for _, r := range f.a {
 				for _, v := range r {
