@@ -1,6 +1,7 @@
 package mcts
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -169,5 +170,30 @@ func TestARefutedMoveIsNotAveraged(t *testing.T) {
 		if q := tree.RootValue().Score(); q < 0.45 {
 			t.Errorf("%s: root value %v carries refuted moves", algorithm, q)
 		}
+	}
+}
+
+func TestCheckProofFindsAWrongProof(t *testing.T) {
+	g := &nim{piles: []int{1, 2}}
+	tree := NewTree(options(PUCT), 16)
+	search(tree, g, 300, nil, uniform)
+	if err := tree.CheckProof(g); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := tree.Proven(); !ok {
+		t.Fatal("Nim 1-2 is not proven")
+	}
+	tree.nodes[root].proof = proofLoss
+	if err := tree.CheckProof(g); !errors.Is(err, ErrProof) {
+		t.Errorf("a lost root with a winning move gives %v", err)
+	}
+	tree.nodes[root].proof = proofWin
+	for i := range tree.nodes[2:] {
+		if nd := &tree.nodes[i+2]; nd.proof == proofLoss && nd.count == 0 {
+			nd.proof = proofWin
+		}
+	}
+	if err := tree.CheckProof(g); !errors.Is(err, ErrProof) {
+		t.Errorf("a finished game with the wrong result gives %v", err)
 	}
 }

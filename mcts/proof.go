@@ -1,6 +1,12 @@
 package mcts
 
-import "kirin/rules"
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"kirin/rules"
+)
 
 // proof is the exact value of a node for its side to move.
 type proof uint8
@@ -132,4 +138,62 @@ func (t *Tree) follows(nd, c *node) (proof, uint16) {
 		distance = max(distance, t.nodes[e.child].distance+1)
 	}
 	return p, distance
+}
+
+// ErrProof marks a proven value that does not follow from the rules.
+var ErrProof = errors.New("mcts: a proven value is wrong")
+
+// CheckProof replays the proof of the root on g, which stands there and stands
+// there again afterwards, against every defence: a proven node is a finished game,
+// has a lost reply, or all its replies are proven. It must not be called after
+// Prove or ProveMove, whose word stands for a proof. It is meant for tests and
+// checks and allocates. The error wraps ErrProof.
+func (t *Tree) CheckProof(g Game) error {
+	if t.nodes[root].proof == unproven {
+		return nil
+	}
+	return t.checkProof(g, root)
+}
+
+func (t *Tree) checkProof(g Game, n int32) error {
+	nd := &t.nodes[n]
+	moves := g.AppendMoves(nil)
+	if out := g.Outcome(len(moves)); out.Result != rules.Ongoing {
+		if p := proofOf(out, g.Side()); p != nd.proof {
+			return fmt.Errorf("%w: a node is proven %d, but the rules say %v", ErrProof, nd.proof, out)
+		}
+		return nil
+	}
+	if !slices.Equal(moves, t.moves[nd.first:nd.first+int32(nd.count)]) {
+		return fmt.Errorf("%w: a node has other moves than its position", ErrProof)
+	}
+	follows := proofLoss
+	for i, m := range moves {
+		below := unproven
+		if child := t.edges[int(nd.first)+i].child; child != 0 {
+			below = t.nodes[child].proof
+			// A won position needs its lost reply only.
+			if below == proofLoss || below != unproven && nd.proof != proofWin {
+				g.Do(m)
+				err := t.checkProof(g, child)
+				g.Undo()
+				if err != nil {
+					return err
+				}
+			}
+		}
+		switch {
+		case below == proofLoss:
+			follows = proofWin
+		case follows == proofWin:
+		case below == unproven:
+			follows = unproven
+		case below == proofDraw && follows == proofLoss:
+			follows = proofDraw
+		}
+	}
+	if follows != nd.proof {
+		return fmt.Errorf("%w: a node is proven %d, its replies prove %d", ErrProof, nd.proof, follows)
+	}
+	return nil
 }

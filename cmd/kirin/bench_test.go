@@ -110,3 +110,20 @@ func TestCountsOfOtherProgramsAreRead(t *testing.T) {
 		t.Errorf("median %v", m)
 	}
 }
+
+func TestBenchEndgameFindsNoWrongProof(t *testing.T) {
+	var y struct{ Endgames, Solved, Wrong int }
+	out := mustRun(t, "bench", "endgame", "--count", "10", "--within", "3", "--sims", "300", "--most-sims", "300", "--workers", "2", "--json")
+	if err := json.Unmarshal([]byte(out), &y); err != nil || y.Endgames != 10 || y.Wrong != 0 {
+		t.Errorf("%s, %v", out, err)
+	}
+	out = mustRun(t, "bench", "endgame", "--count", "3", "--within", "1", "--sims", "100")
+	if !strings.Contains(out, "0 wrongly") {
+		t.Error(out)
+	}
+	for _, c := range [][]string{{"--count", "0"}, {"--sims", "0"}, {"--variant", "chushogi"}, {"--file", "none.tsv"}} {
+		if code, _, stderr := kirin(t, append([]string{"bench", "endgame"}, c...)...); code == 0 || !strings.Contains(stderr, "kirin: ") {
+			t.Errorf("%v: exit %d, %q", c, code, stderr)
+		}
+	}
+}

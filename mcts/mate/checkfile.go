@@ -73,29 +73,87 @@ func CheckFile(path string, v *rules.Variant, nodes int64) (Report, error) {
 func Check(in io.Reader, name string, v *rules.Variant, nodes int64) (Report, error) {
 	o := DefaultOptions()
 	o.Nodes = nodes
-	c := checker{solver: New(o), endgame: NewEndgame(10 * nodes), variant: v}
+	c := checker{solver: New(o), endgame: NewEndgame(10 * nodes)}
+	err := ReadRows(in, name, v, c.row)
+	return c.report, err
+}
+
+// Row is a line of a file of known mates; see CheckFile.
+type Row struct {
+	Position *rules.Position
+	SFEN     string
+	Kind     string       // tsume, royal, none or endgame
+	Plies    int          // 0 with Never
+	Never    bool         // an endgame that nobody wins
+	First    []rules.Move // each once
+	fields   []string
+}
+
+// ReadRows calls f for each row of a stream with the given name. An error, f's
+// too, names the line.
+func ReadRows(in io.Reader, name string, v *rules.Variant, f func(Row) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
+	rows := 0
 	for n := 1; lines.Scan(); n++ {
 		text := strings.TrimSuffix(lines.Text(), "\r")
 		if text == "" || n == 1 && strings.HasPrefix(text, "sfen\t") {
 			continue
 		}
-		if err := c.row(strings.Split(text, "\t")); err != nil {
-			return c.report, fmt.Errorf("%s:%d: %w", name, n, err)
+		row, err := readRow(v, strings.Split(text, "\t"))
+		if err == nil {
+			err = f(row)
 		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		rows++
 	}
 	if err := lines.Err(); err != nil {
-		return c.report, fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	if c.report.Rows == 0 {
-		return c.report, fmt.Errorf("%s: %w: no rows", name, ErrFormat)
+	if rows == 0 {
+		return fmt.Errorf("%s: %w: no rows", name, ErrFormat)
 	}
-	return c.report, nil
+	return nil
+}
+
+func readRow(v *rules.Variant, fields []string) (Row, error) {
+	if len(fields) < 4 {
+		return Row{}, fmt.Errorf("%w: %d fields, want sfen, kind, plies, first_moves", ErrFormat, len(fields))
+	}
+	r := Row{SFEN: fields[0], Kind: fields[1], fields: fields}
+	length, firsts := fields[2], fields[3]
+	switch r.Kind {
+	case "tsume", "royal", "none", "endgame":
+	default:
+		return Row{}, fmt.Errorf("%w: kind %q is not one of tsume, royal, none, endgame", ErrFormat, r.Kind)
+	}
+	var err error
+	if r.Position, err = v.ParseSFEN(r.SFEN); err != nil {
+		return Row{}, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if r.Kind == "endgame" && length == "inf" {
+		r.Never = true
+	} else if r.Plies, err = strconv.Atoi(length); err != nil || r.Plies > maxPly || r.Plies < -maxPly || r.Plies < 1 && r.Kind != "endgame" {
+		return Row{}, fmt.Errorf("%w: plies %q", ErrFormat, length)
+	}
+	if firsts == "-" {
+		return r, nil
+	}
+	for _, s := range strings.Fields(firsts) {
+		m, err := r.Position.ParseMove(s)
+		if err != nil {
+			return Row{}, fmt.Errorf("%w: first move: %w", ErrFormat, err)
+		}
+		if !slices.Contains(r.First, m) {
+			r.First = append(r.First, m)
+		}
+	}
+	return r, nil
 }
 
 type checker struct {
-	variant *rules.Variant
 	solver  *Solver
 	endgame *Endgame
 	report  Report
@@ -110,48 +168,22 @@ const (
 	wrong
 )
 
-func (c *checker) row(fields []string) error {
-	if len(fields) < 4 {
-		return fmt.Errorf("%w: %d fields, want sfen, kind, plies, first_moves", ErrFormat, len(fields))
-	}
-	sfen, kind, length, firsts := fields[0], fields[1], fields[2], fields[3]
-	p, err := c.variant.ParseSFEN(sfen)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	plies, err := strconv.Atoi(length)
-	if never := kind == "endgame" && length == "inf"; !never && (err != nil || plies > maxPly || plies < -maxPly || plies < 1 && kind != "endgame") {
-		return fmt.Errorf("%w: plies %q", ErrFormat, length)
-	}
-	var first []rules.Move
-	if firsts != "-" {
-		for _, s := range strings.Fields(firsts) {
-			m, err := p.ParseMove(s)
-			if err != nil {
-				return fmt.Errorf("%w: first move: %w", ErrFormat, err)
-			}
-			if !slices.Contains(first, m) {
-				first = append(first, m)
-			}
-		}
-	}
+func (c *checker) row(r Row) error {
 	start := time.Now()
 	var g grade
 	var nodes int64
 	var said string
-	switch kind {
-	case "tsume", "royal", "none":
-		g, nodes, said = c.mate(p, kind, plies, first)
-	case "endgame":
-		if g, nodes, said, err = c.ending(p, length == "inf", plies, first); err != nil {
+	if r.Kind == "endgame" {
+		var err error
+		if g, nodes, said, err = c.ending(r.Position, r.Never, r.Plies, r.First); err != nil {
 			return err
 		}
-	default:
-		return fmt.Errorf("%w: kind %q is not one of tsume, royal, none, endgame", ErrFormat, kind)
+	} else {
+		g, nodes, said = c.mate(r.Position, r.Kind, r.Plies, r.First)
 	}
-	c.count(kind, length, g, nodes, time.Since(start))
+	c.count(r.Kind, r.fields[2], g, nodes, time.Since(start))
 	if g == wrong {
-		c.report.Mistakes = append(c.report.Mistakes, fmt.Sprintf("%s: %s %s %s, but %s", sfen, kind, length, firsts, said))
+		c.report.Mistakes = append(c.report.Mistakes, fmt.Sprintf("%s: %s %s %s, but %s", r.SFEN, r.Kind, r.fields[2], r.fields[3], said))
 	}
 	return nil
 }

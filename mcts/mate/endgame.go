@@ -38,6 +38,7 @@ type Ending struct {
 func NewEndgame(nodes int64) *Endgame {
 	o := DefaultOptions()
 	o.Nodes = nodes
+	o.TableBytes = min(o.TableBytes, max(nodes*entryBytes, 1<<12)) // a table that fits the cache is faster
 	s := New(o)
 	s.wide = true
 	return &Endgame{solver: s, known: map[uint64]int16{}}
@@ -72,6 +73,41 @@ func (e *Endgame) Solve(p *rules.Position, plies int) (Ending, error) {
 		p.Undo()
 	}
 	return end, nil
+}
+
+// Wins tells whether the side to move wins within plies plies, counted from p, after
+// playing m: Mate if it does, NoMate if not, Unknown if the nodes do not suffice.
+// With a table the length does not matter.
+func (e *Endgame) Wins(p *rules.Position, m rules.Move, plies int) (Status, error) {
+	if captures(p.Variant()) || pieces(p) <= 3 {
+		end, err := e.Solve(p, plies)
+		if err != nil {
+			return Unknown, err
+		}
+		p.Do(m)
+		after := e.known[p.Key()]
+		p.Undo()
+		if end.Plies > 0 && after <= 0 {
+			return Mate, nil
+		}
+		return NoMate, nil
+	}
+	s := e.solver
+	s.prepare(p, s.o.Nodes)
+	p.Do(m)
+	defer p.Undo()
+	if p.CountMoves() == 0 {
+		return Mate, nil
+	}
+	for n := 2; n < plies; n += 2 {
+		switch v := s.defend(n, infinite, infinite); {
+		case v.pn == 0:
+			return Mate, nil
+		case v.dn != 0:
+			return Unknown, nil
+		}
+	}
+	return NoMate, nil
 }
 
 // after turns the value of a position into that of the move which leads to it:
