@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"kirin/rules"
@@ -23,6 +25,7 @@ type CompactGame struct {
 	moves     []rules.Move
 	samples   []sampleRef
 	data      []byte
+	keys      []uint64 // of the samples' positions, those that repeats looks at
 }
 
 // sampleRef tells where the answer for a ply begins in data.
@@ -51,7 +54,7 @@ func compact(g *Game, start, pos *rules.Position, scratch *compactScratch) (*Com
 		moves:   make([]rules.Move, len(g.Plies)),
 		samples: make([]sampleRef, 0, g.Positions()),
 	}
-	data := scratch.data[:0]
+	data, keys := scratch.data[:0], scratch.keys[:0]
 	pos.CopyFrom(start)
 	r := &scratch.r
 	r.pos, r.v = pos, pos.Variant()
@@ -63,6 +66,9 @@ func compact(g *Game, start, pos *rules.Position, scratch *compactScratch) (*Com
 		}
 		if len(p.Target) > 0 {
 			c.samples = append(c.samples, sampleRef{uint32(i), uint32(len(data))})
+			if key := pos.Key(); (repeats{}).looksAt(key) {
+				keys = append(keys, key)
+			}
 			var err error
 			if data, err = scratch.appendAnswer(data, p); err != nil {
 				return nil, fmt.Errorf("ply %d: %w", i+1, err)
@@ -74,8 +80,9 @@ func compact(g *Game, start, pos *rules.Position, scratch *compactScratch) (*Com
 		c.moves[i] = p.Move
 		r.do(p.Move)
 	}
-	scratch.data = data
+	scratch.data, scratch.keys = data, keys
 	c.data = append(make([]byte, 0, len(data)), data...)
+	c.keys = append(make([]uint64, 0, len(keys)), keys...)
 	return c, r.finish(g)
 }
 
@@ -101,6 +108,7 @@ func checkOutcome(g *Game, board rules.Outcome) error {
 type compactScratch struct {
 	r       replayer
 	data    []byte
+	keys    []uint64
 	weights []uint16 // by index of a legal move
 }
 
@@ -141,7 +149,7 @@ func (s *compactScratch) appendAnswer(data []byte, p *Ply) ([]byte, error) {
 
 // bytes is the memory that the game takes.
 func (c *CompactGame) bytes() int64 {
-	n := int64(unsafe.Sizeof(*c)) + int64(cap(c.moves))*4 + int64(cap(c.samples))*8 + int64(cap(c.data))
+	n := int64(unsafe.Sizeof(*c)) + int64(cap(c.moves))*4 + int64(cap(c.samples))*8 + int64(cap(c.data)) + int64(cap(c.keys))*bytesPerKey
 	if c.ownStart {
 		n += int64(unsafe.Sizeof(*c.start))
 	}
@@ -193,6 +201,16 @@ func (s Sample) Side() rules.Side {
 
 // Move returns the move that was played.
 func (s Sample) Move() rules.Move { return s.Game.moves[s.Ply] }
+
+// Reply returns the position after the move that was played here; ok is false if it has no policy target.
+func (s Sample) Reply() (r Sample, ok bool) {
+	next := uint32(s.Ply + 1)
+	i, ok := slices.BinarySearchFunc(s.Game.samples, next, func(x sampleRef, ply uint32) int { return cmp.Compare(x.ply, ply) })
+	if !ok {
+		return Sample{}, false
+	}
+	return s.Game.Position(i), true
+}
 
 // Flags returns how the position was searched.
 func (s Sample) Flags() Flags { return Flags(s.Game.data[s.ref+4]) }

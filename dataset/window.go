@@ -35,6 +35,7 @@ type Window struct {
 	starts  map[string]*rules.Position
 	pos     *rules.Position
 	scratch compactScratch
+	repeats repeats
 }
 
 // NewWindow returns an empty window for games of v.
@@ -42,7 +43,8 @@ func NewWindow(v *rules.Variant, o WindowOptions) (*Window, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &Window{v: v, o: o, known: map[ID]struct{}{}, starts: map[string]*rules.Position{}, pos: v.Start()}, nil
+	return &Window{v: v, o: o, known: map[ID]struct{}{}, starts: map[string]*rules.Position{}, pos: v.Start(),
+		repeats: repeats{count: map[uint64]int32{}}}, nil
 }
 
 // Add puts a game into the window; false if it was added before. The game is replayed: an illegal one or one with a
@@ -103,6 +105,7 @@ func (w *Window) insert(c *CompactGame) {
 	}
 	w.games = append(w.games, c)
 	w.ends = append(w.ends, end+n)
+	w.repeats.add(c.keys)
 	w.bytes += c.bytes() + perGame
 	w.added += n
 }
@@ -118,6 +121,7 @@ func (w *Window) trim() {
 		if w.Positions()-int64(len(oldest.samples)) < size && w.bytes <= int64(w.o.MaxBytes) {
 			break
 		}
+		w.repeats.remove(oldest.keys)
 		w.bytes -= oldest.bytes() + perGame
 		w.forget(oldest.id)
 		w.games[w.head] = nil
