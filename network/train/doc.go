@@ -36,5 +36,10 @@
 // in units of network.PliesScale plies. Each is masked by a weight of the
 // sample, and the sum over the batch is divided by the number of samples.
 //
+// Two auxiliary heads may learn beside them from the policy's features, and stay
+// behind when a net is written: the policy target with a higher temperature
+// (Options.SoftWeight), and the opponent's reply (Options.ReplyWeight). With
+// Options.Surprise the samples whose policy target surprises the net count more.
+//
 // A Trainer is used by one goroutine; it spreads the work over the cores itself.
 package train

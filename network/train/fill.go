@@ -29,25 +29,28 @@ func newFillers(v *rules.Variant, n int) []filler {
 // (Options.ValueBlend). Where the game was cut short, value and plies left are
 // masked; plies left also where the game ended without the board's rules, as by
 // resignation.
-func (t *Trainer) Fill(samples []dataset.Sample) error {
+func (t *Trainer) Fill(samples []dataset.Sample) error { return t.fillBatch(samples, t.options.Mirror) }
+
+func (t *Trainer) fillBatch(samples []dataset.Sample, reflect bool) error {
 	if len(samples) < 1 || len(samples) > t.options.BatchSize {
 		return fmt.Errorf("train: %d samples for a batch of %d", len(samples), t.options.BatchSize)
 	}
 	b := t.batch
 	b.N = len(samples)
-	total := int32(0)
+	total, replies := int32(0), int32(0)
 	mirror := make([]bool, b.N)
-	reflect := t.options.Mirror && t.encoder.Symmetric()
+	reflect = reflect && t.encoder.Symmetric()
 	for i, s := range samples {
-		b.Offsets[i] = total
+		b.Offsets[i], b.ReplyOffsets[i] = total, replies
 		total += int32(s.LegalMoves())
+		if r, ok := s.Reply(); ok && t.graph.heads.aux.reply {
+			replies += int32(r.LegalMoves())
+		}
 		mirror[i] = reflect && t.random.Uint32()&1 == 1
 	}
-	b.Offsets[b.N] = total
-	if cap(b.Index) < int(total) {
-		b.Index, b.Target = make([]int32, total+total/4), make([]float32, total+total/4)
-	}
-	b.Index, b.Target = b.Index[:total], b.Target[:total]
+	b.Offsets[b.N], b.ReplyOffsets[b.N] = total, replies
+	b.Index, b.Target = room(b.Index, total), room(b.Target, total)
+	b.ReplyIndex, b.Reply = room(b.ReplyIndex, replies), room(b.Reply, replies)
 	faults := make([]error, b.N)
 	fillers := make(chan *filler, len(t.fillers))
 	for i := range t.fillers {
@@ -66,6 +69,14 @@ func (t *Trainer) Fill(samples []dataset.Sample) error {
 	return nil
 }
 
+// room makes a slice n long, with memory to spare when it has to grow.
+func room[T any](x []T, n int32) []T {
+	if cap(x) < int(n) {
+		x = make([]T, n+n/4)
+	}
+	return x[:n]
+}
+
 // fill writes sample s as number i of the batch.
 func (t *Trainer) fill(i int, s dataset.Sample, mirror bool, f *filler) error {
 	b, e := t.batch, t.encoder
@@ -79,16 +90,27 @@ func (t *Trainer) fill(i int, s dataset.Sample, mirror bool, f *filler) error {
 		return fmt.Errorf("ply %d has %d legal moves, but the record says %d", s.Ply, len(f.moves), len(index))
 	}
 	planes := b.Planes[i*e.Size() : (i+1)*e.Size()]
+	at := e.Index
 	if mirror {
 		e.EncodeMirror(f.pos, planes)
-		for j, m := range f.moves {
-			index[j] = int32(e.IndexMirror(f.pos, m))
-		}
+		at = e.IndexMirror
 	} else {
 		e.Encode(f.pos, planes)
-		for j, m := range f.moves {
-			index[j] = int32(e.Index(f.pos, m))
+	}
+	for j, m := range f.moves {
+		index[j] = int32(at(f.pos, m))
+	}
+	if reply := b.ReplyIndex[b.ReplyOffsets[i]:b.ReplyOffsets[i+1]]; len(reply) > 0 {
+		r, _ := s.Reply()
+		f.pos.Do(s.Move())
+		f.moves = f.pos.AppendMoves(f.moves[:0])
+		if len(f.moves) != len(reply) {
+			return fmt.Errorf("ply %d has %d legal moves, but the record says %d", r.Ply, len(f.moves), len(reply))
 		}
+		for j, m := range f.moves {
+			reply[j] = t.turned(at(f.pos, m))
+		}
+		r.Target(b.Reply[b.ReplyOffsets[i]:b.ReplyOffsets[i+1]])
 	}
 	s.Target(b.Target[b.Offsets[i]:b.Offsets[i+1]])
 	b.Weight[i] = 1
@@ -105,4 +127,12 @@ func (t *Trainer) fill(i int, s dataset.Sample, mirror bool, f *filler) error {
 	}
 	b.WDL[3*i], b.WDL[3*i+1], b.WDL[3*i+2] = value.Win, value.Draw, value.Loss
 	return nil
+}
+
+// turned is the policy index of the opponent's move with its square as the
+// mover's planes show it; which plane stands for which move stays as it is.
+func (t *Trainer) turned(index int) int32 {
+	planes := t.encoder.PolicyPlanes()
+	square, plane := index/planes, index%planes
+	return int32((t.encoder.PolicySize()/planes-1-square)*planes + plane)
 }

@@ -185,3 +185,41 @@ func TestFillRefusesWhatDoesNotFit(t *testing.T) {
 		t.Errorf("samples of another game: %v", err)
 	}
 }
+
+func TestRepliesAreTheOpponentsNextTargetsAsTheMoverSeesThem(t *testing.T) {
+	list := samples(t, window(t, "minishogi", 9), 64)
+	tr := small(t, func(o *Options) { o.BatchSize, o.Mirror, o.ReplyWeight = 64, false, 1 })
+	if err := tr.Fill(list); err != nil {
+		t.Fatal(err)
+	}
+	b, e := tr.Batch(), tr.Encoder()
+	planes, squares := e.PolicyPlanes(), e.PolicySize()/e.PolicyPlanes()
+	p := e.Variant().Start()
+	replies := 0
+	for i, s := range list {
+		reply := b.ReplyIndex[b.ReplyOffsets[i]:b.ReplyOffsets[i+1]]
+		r, ok := s.Reply()
+		if ok != (len(reply) > 0) {
+			t.Fatalf("sample %d: %d moves of the reply, there is one: %v", i, len(reply), ok)
+		}
+		if !ok {
+			continue
+		}
+		replies++
+		r.Replay(p)
+		target := make([]float32, r.LegalMoves())
+		r.Target(target)
+		for j, m := range p.AppendMoves(nil) {
+			own := e.Index(p, m)
+			if want := (squares-1-own/planes)*planes + own%planes; int(reply[j]) != want || b.Reply[int(b.ReplyOffsets[i])+j] != target[j] {
+				t.Fatalf("sample %d: reply %d has index %d, not %d", i, j, reply[j], want)
+			}
+		}
+	}
+	if replies < 40 {
+		t.Errorf("%d of 64 samples have a reply", replies)
+	}
+	if _, err := tr.Step(); err != nil {
+		t.Error(err)
+	}
+}

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	G "gorgonia.org/gorgonia"
@@ -20,22 +21,26 @@ type graph struct {
 	*shared
 	form   network.Form
 	input  []float32 // [limit] padded images of the input planes
+	stem   *stem
 	blocks []*block
-	tower  []float32 // the tower's output: [limit] padded images
+	values map[string]G.Value // the parameters, by name
+	tower  []float32          // the tower's output: [limit] padded images
 	heads  *heads
 	total  *total
 	vm     G.VM
 	shown  []G.Value // the gradients, as Gorgonia read them
 }
 
-func newGraph(set *kernel.Set, l *network.Layout, params, grads []float32, limit, slices int) (*graph, error) {
+// newGraph builds the graph of a net with the auxiliary heads that o asks for;
+// the layout has their parameters.
+func newGraph(set *kernel.Set, l *network.Layout, params, grads []float32, o *Options) (*graph, error) {
 	building.Lock()
 	defer building.Unlock()
-	s, err := newShared(newCrew(set, slices), l.Form, limit)
+	s, err := newShared(newCrew(set, o.Slices), l.Form, o.BatchSize)
 	if err != nil {
 		return nil, err
 	}
-	g := &graph{shared: s, form: l.Form}
+	g := &graph{shared: s, form: l.Form, values: map[string]G.Value{}}
 	expr := G.NewGraph()
 	inputs := kernel.RoundUp(l.Form.Planes)
 	g.input = s.images(inputs)
@@ -44,7 +49,8 @@ func newGraph(set *kernel.Set, l *network.Layout, params, grads []float32, limit
 	var all G.Nodes
 	for i := range l.Slots {
 		slot := &l.Slots[i]
-		n := G.NodeFromAny(expr, dense(slot.Of(params), slot.Shape...), G.WithName(slot.Name))
+		g.values[slot.Name] = dense(slot.Of(params), slot.Shape...)
+		n := G.NodeFromAny(expr, g.values[slot.Name], G.WithName(slot.Name))
 		nodes[slot.Name] = n
 		all = append(all, n)
 	}
@@ -53,14 +59,14 @@ func newGraph(set *kernel.Set, l *network.Layout, params, grads []float32, limit
 		a, b := l.Slot(first), l.Slot(last)
 		return grads[a.Offset : b.Offset+b.Size : b.Offset+b.Size]
 	}
-	st, err := newStem(s, l.Form.Planes, region("stem.weight", "stem.bias"))
+	g.stem, err = newStem(s, l.Form.Planes, region("stem.weight", "stem.bias"))
 	if err != nil {
 		return nil, err
 	}
-	if x, err = st.apply(x, nodes["stem.weight"], nodes["stem.bias"]); err != nil {
+	if x, err = g.stem.apply(x, nodes["stem.weight"], nodes["stem.bias"]); err != nil {
 		return nil, fmt.Errorf("training graph: %w", err)
 	}
-	g.tower = st.out
+	g.tower = g.stem.out
 	for i := range l.Form.Spec.Blocks {
 		name := fmt.Sprintf("block%d.", i)
 		// The heads' gradient is in flow[0]; that of the last block goes to
@@ -76,15 +82,16 @@ func newGraph(set *kernel.Set, l *network.Layout, params, grads []float32, limit
 		}
 		g.blocks, g.tower = append(g.blocks, b), b.z
 	}
-	g.heads = newHeads(s, l.Form, region(headNames[0], headNames[len(headNames)-1]))
+	names := append(slices.Clone(headNames), o.auxiliary().names()...)
+	g.heads = newHeads(s, l.Form, o.auxiliary(), o.Temperature, region(names[0], names[len(names)-1]))
 	var p G.Nodes
-	for _, name := range headNames {
+	for _, name := range names {
 		p = append(p, nodes[name])
 	}
 	if x, err = g.heads.apply(x, p...); err != nil {
 		return nil, fmt.Errorf("training graph: %w", err)
 	}
-	g.total = newTotal(s)
+	g.total = newTotal(s, o.Surprise, g.heads.kl)
 	if x, err = g.total.apply(x); err != nil {
 		return nil, fmt.Errorf("training graph: %w", err)
 	}
@@ -103,17 +110,49 @@ func newGraph(set *kernel.Set, l *network.Layout, params, grads []float32, limit
 // run computes losses and gradients of a batch. weights are those of the
 // losses, [batch.N][losses].
 func (g *graph) run(b *Batch) error {
+	g.load(b)
+	g.vm.Reset()
+	if err := g.vm.RunAll(); err != nil {
+		return fmt.Errorf("training graph: %w", err)
+	}
+	return nil
+}
+
+// evaluate computes the losses of a batch and nothing else: the operations run
+// as in the graph, without Gorgonia.
+func (g *graph) evaluate(b *Batch) {
+	g.load(b)
+	values := func(prefix string, names ...string) []G.Value {
+		var v []G.Value
+		for _, name := range names {
+			if x := g.values[prefix+name]; x != nil {
+				v = append(v, x)
+			}
+		}
+		return v
+	}
+	g.stem.forward(g.input, floats(g.values["stem.weight"]), floats(g.values["stem.bias"]))
+	x := g.stem.out
+	for i, block := range g.blocks {
+		block.forward(x, block.weights(values(fmt.Sprintf("block%d.", i), "conv1.weight", "conv1.bias", "pool.weight", "conv2.weight", "conv2.bias")))
+		x = block.z
+	}
+	var w headWeights
+	in := values("", append(slices.Clone(headNames), g.heads.aux.names()...)...)
+	for i, p := range w.list(g.heads.aux) {
+		*p = floats(in[i])
+	}
+	g.heads.forward(x, &w)
+}
+
+// load takes a batch up.
+func (g *graph) load(b *Batch) {
 	g.n = b.N
 	g.heads.batch = b
 	planes, inputs := g.form.Planes, kernel.RoundUp(g.form.Planes)
 	g.each(func(_ int, _ []float32, first, end int) {
 		kernel.PadChannels(g.input[first*g.board.Len(inputs):], b.Planes[first*g.board.Pixels()*planes:], g.board, planes, inputs, end-first)
 	})
-	g.vm.Reset()
-	if err := g.vm.RunAll(); err != nil {
-		return fmt.Errorf("training graph: %w", err)
-	}
-	return nil
 }
 
 // close releases what Gorgonia holds.

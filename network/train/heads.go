@@ -12,6 +12,8 @@ const (
 	policyLoss = iota
 	valueLoss
 	pliesLoss
+	softLoss
+	replyLoss
 	losses
 )
 
@@ -20,8 +22,11 @@ const (
 // The targets are read from the batch, which is no node of the graph.
 type heads struct {
 	*shared
-	batch  *Batch
-	planes int // of the policy
+	batch       *Batch
+	planes      int // of the policy
+	aux         auxiliary
+	temperature float64
+	moves       []*moveHead // the policy first
 
 	policyConv, policyPool, policyConvBack, policyPoolBack *kernel.Matrix
 	valueConv, valueConvBack                               *kernel.Matrix
@@ -35,9 +40,10 @@ type heads struct {
 	value   []float32 // [limit*squares][ValueChannels]
 	inner   []float32 // [limit][ValueHidden]
 	outputs []float32 // [limit][16], four of them used
-	chances []float32 // probabilities of the legal moves, aligned with batch.Index
 	loss    []float32 // [limit][losses]
 	entropy []float32 // [limit]: of the policy, in nats
+	kl      []float32 // [limit]: of the policy target and the policy, in nats
+	right   []float32 // [limit]: 1 if the policy's first choice is the target's
 
 	dflat    []float32 // gradients, named as above
 	dpooled  []float32
@@ -46,7 +52,6 @@ type heads struct {
 	dvalue   []float32
 	dinner   []float32
 	doutputs []float32
-	dchances []float32
 
 	grad []float32 // of all parameters, in the order of headWeights
 }
@@ -60,15 +65,42 @@ var headNames = []string{
 // headWeights are the parameters, or their gradients, in this order.
 type headWeights struct {
 	policyConv, policyBias, policyPool, move, moveBias, valueConv, valueBias, hidden, hiddenBias, out, outBias []float32
+
+	soft, softBias, reply, replyBias []float32 // nil without these heads
 }
 
-func (w *headWeights) list() []*[]float32 {
-	return []*[]float32{&w.policyConv, &w.policyBias, &w.policyPool, &w.move, &w.moveBias, &w.valueConv, &w.valueBias, &w.hidden, &w.hiddenBias, &w.out, &w.outBias}
+func (w *headWeights) list(a auxiliary) []*[]float32 {
+	all := []*[]float32{&w.policyConv, &w.policyBias, &w.policyPool, &w.move, &w.moveBias, &w.valueConv, &w.valueBias, &w.hidden, &w.hiddenBias, &w.out, &w.outBias}
+	if a.soft {
+		all = append(all, &w.soft, &w.softBias)
+	}
+	if a.reply {
+		all = append(all, &w.reply, &w.replyBias)
+	}
+	return all
 }
 
-func newHeads(s *shared, f network.Form, grad []float32) *heads {
+// of returns the move matrix and bias of a head.
+func (w *headWeights) of(loss int) (move, bias []float32) {
+	switch loss {
+	case softLoss:
+		return w.soft, w.softBias
+	case replyLoss:
+		return w.reply, w.replyBias
+	}
+	return w.move, w.moveBias
+}
+
+func newHeads(s *shared, f network.Form, a auxiliary, temperature float64, grad []float32) *heads {
 	hw, c := f.Squares(), s.c
-	h := &heads{shared: s, batch: NewBatch(0, 0), planes: f.PolicyPlanes, grad: grad}
+	h := &heads{shared: s, batch: NewBatch(0, 0), planes: f.PolicyPlanes, aux: a, temperature: temperature, grad: grad}
+	h.moves = append(h.moves, &moveHead{loss: policyLoss})
+	if a.soft {
+		h.moves = append(h.moves, &moveHead{loss: softLoss})
+	}
+	if a.reply {
+		h.moves = append(h.moves, &moveHead{loss: replyLoss})
+	}
 	h.policyConv, h.policyConvBack = kernel.NewMatrix(c, c), kernel.NewMatrix(c, c)
 	h.policyPool, h.policyPoolBack = kernel.NewMatrix(2*c, c), kernel.NewMatrix(c, 2*c)
 	h.valueConv, h.valueConvBack = kernel.NewMatrix(c, network.ValueChannels), kernel.NewMatrix(network.ValueChannels, c)
@@ -88,22 +120,22 @@ func newHeads(s *shared, f network.Form, grad []float32) *heads {
 	room(&h.inner, &h.dinner)(network.ValueHidden)
 	room(&h.outputs, &h.doutputs)(h.out.N())
 	room(&h.loss)(losses)
-	room(&h.entropy)(1)
+	room(&h.entropy, &h.kl, &h.right)(1)
 	s.needs(0, len(grad))
 	return h
 }
 
 // split cuts flat memory into the parameters; the sizes are those of like.
-func (w *headWeights) split(flat []float32, like *headWeights) {
-	from := like.list()
-	for i, p := range w.list() {
+func (w *headWeights) split(flat []float32, a auxiliary, like *headWeights) {
+	from := like.list(a)
+	for i, p := range w.list(a) {
 		n := len(*from[i])
 		*p, flat = flat[:n:n], flat[n:]
 	}
 }
 
 // apply adds the operation to the graph; parameters are in the order of
-// headNames.
+// headNames, then the auxiliary ones.
 func (h *heads) apply(x *G.Node, parameters ...*G.Node) (*G.Node, error) {
 	in := append(G.Nodes{x}, parameters...)
 	o := &op{name: "heads", serial: h.number(), inputs: dimensions(in), dims: 2, result: dense(h.loss, h.limit, losses)}
@@ -112,7 +144,7 @@ func (h *heads) apply(x *G.Node, parameters ...*G.Node) (*G.Node, error) {
 	}
 	weights := func(in []G.Value) *headWeights {
 		var w headWeights
-		for i, p := range w.list() {
+		for i, p := range w.list(h.aux) {
 			*p = floats(in[i])
 		}
 		return &w
@@ -151,10 +183,9 @@ func (h *heads) forward(x []float32, w *headWeights) {
 	h.hidden.Pack(w.hidden)
 	h.out.Pack(w.out)
 	outBias := pad16(w.outBias)
-	if n := len(h.batch.Index); cap(h.chances) < n {
-		h.chances, h.dchances = make([]float32, n+n/4), make([]float32, n+n/4)
+	for _, m := range h.moves {
+		m.grow(h.batch)
 	}
-	h.chances, h.dchances = h.chances[:cap(h.chances)], h.dchances[:cap(h.dchances)]
 	c, hw, size := h.c, h.board.Pixels(), h.board.Len(h.c)
 	h.each(func(_ int, _ []float32, first, end int) {
 		n := end - first
@@ -174,20 +205,36 @@ func (h *heads) forward(x []float32, w *headWeights) {
 	})
 }
 
-// choices describes the logits of sample i.
-func (h *heads) choices(i int, w *headWeights) kernel.Choices {
+// choices describes the logits of a head for sample i.
+func (h *heads) choices(m *moveHead, i int, w *headWeights) kernel.Choices {
 	hw := h.board.Pixels()
-	return kernel.Choices{X: h.policy[i*hw*h.c : (i+1)*hw*h.c], C: h.c, W: w.move, Bias: w.moveBias, Planes: h.planes,
-		Index: h.batch.Index[h.batch.Offsets[i]:h.batch.Offsets[i+1]]}
+	_, _, index := m.index(h.batch, i)
+	move, bias := w.of(m.loss)
+	return kernel.Choices{X: h.policy[i*hw*h.c : (i+1)*hw*h.c], C: h.c, W: move, Bias: bias, Planes: h.planes, Index: index}
 }
 
 // losses computes the losses of sample i.
 func (h *heads) losses(i int, w *headWeights) {
 	b, loss := h.batch, h.loss[i*losses:(i+1)*losses]
-	from, to := b.Offsets[i], b.Offsets[i+1]
-	chances := h.chances[from:to]
-	h.set.Logits(chances, h.choices(i, w))
-	loss[policyLoss], h.entropy[i] = crossEntropy(chances, b.Target[from:to])
+	for _, m := range h.moves {
+		from, to, _ := m.index(b, i)
+		chances, target := m.chances[from:to], m.targets(b, from, to)
+		h.set.Logits(chances, h.choices(m, i, w))
+		switch m.loss {
+		case policyLoss:
+			loss[policyLoss], h.entropy[i] = crossEntropy(chances, target)
+			h.kl[i] = loss[policyLoss] - float32(entropy(target))
+			h.right[i] = 0
+			if first(chances) == first(target) {
+				h.right[i] = 1
+			}
+		case softLoss:
+			soften(target, b.Target[from:to], h.temperature)
+			loss[softLoss], _ = crossEntropy(chances, target)
+		default:
+			loss[m.loss], _ = crossEntropy(chances, target)
+		}
+	}
 	out := h.outputs[i*h.out.N():][:network.ValueOutputs]
 	var logits [3]float32
 	copy(logits[:], out)
@@ -205,7 +252,7 @@ func (h *heads) backward(dloss, x []float32, w *headWeights) {
 	h.outBack.PackTransposed(w.out)
 	h.each(func(slice int, _ []float32, first, end int) {
 		var g headWeights
-		g.split(h.partial[slice], w)
+		g.split(h.partial[slice], h.aux, w)
 		h.policyBack(dloss, w, &g, first, end)
 		h.valueBack(dloss, &g, first, end)
 		h.towerBack(x, first, end)
@@ -213,19 +260,25 @@ func (h *heads) backward(dloss, x []float32, w *headWeights) {
 	h.sum(h.grad)
 }
 
-// policyBack computes the gradients of the policy head's parameters, and of
-// flat and pooled.
+// policyBack computes the gradients of the parameters of the policy head and of
+// those beside it, and of flat and pooled.
 func (h *heads) policyBack(dloss []float32, w, g *headWeights, first, end int) {
 	c, hw, n := h.c, h.board.Pixels(), end-first
-	clear(g.move)
-	clear(g.moveBias)
+	for _, m := range h.moves {
+		move, bias := g.of(m.loss)
+		clear(move)
+		clear(bias)
+	}
 	dpolicy := h.dpolicy[first*hw*c : end*hw*c]
 	clear(dpolicy)
 	for i := first; i < end; i++ {
-		from, to := h.batch.Offsets[i], h.batch.Offsets[i+1]
-		d := h.dchances[from:to]
-		softmaxGrad(d, h.chances[from:to], h.batch.Target[from:to], dloss[i*losses+policyLoss])
-		h.set.LogitsGrad(dpolicy[(i-first)*hw*c:(i-first+1)*hw*c], g.move, g.moveBias, d, h.choices(i, w))
+		for _, m := range h.moves {
+			from, to, _ := m.index(h.batch, i)
+			d := m.dchances[from:to]
+			softmaxGrad(d, m.chances[from:to], m.targets(h.batch, from, to), dloss[i*losses+m.loss])
+			move, bias := g.of(m.loss)
+			h.set.LogitsGrad(dpolicy[(i-first)*hw*c:(i-first+1)*hw*c], move, bias, d, h.choices(m, i, w))
+		}
 	}
 	h.set.ReLUGrad(dpolicy, dpolicy, h.policy[first*hw*c:end*hw*c])
 	flat, pooled, dbias := h.flat[first*hw*c:], h.pooled[first*2*c:], h.dbias[first*c:]

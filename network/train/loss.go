@@ -70,6 +70,18 @@ func softmaxGrad(d, chances, target []float32, g float32) {
 	}
 }
 
+// first returns the index of the largest element, the first of equal ones, -1
+// if there is none.
+func first(x []float32) int {
+	best := -1
+	for i, v := range x {
+		if best < 0 || v > x[best] {
+			best = i
+		}
+	}
+	return best
+}
+
 // huberWidth is the error, in units of network.PliesScale, from which on the
 // plies-left loss grows evenly: 16 plies.
 const huberWidth = 0.25
@@ -88,19 +100,24 @@ func huber(z, plies float32) (loss, slope float32) {
 // total is the weighted sum of all losses, a scalar.
 type total struct {
 	*shared
-	weights []float32 // [limit][losses]
-	grad    []float32
-	sum     *G.F32
+	surprise float64
+	kl       []float32 // [limit], of the heads
+	weights  []float32 // [limit][losses]
+	grad     []float32
+	sum      *G.F32
 }
 
-func newTotal(s *shared) *total {
-	return &total{shared: s, weights: make([]float32, s.limit*losses), grad: make([]float32, s.limit*losses), sum: G.NewF32(0)}
+func newTotal(s *shared, surprise float64, kl []float32) *total {
+	return &total{shared: s, surprise: surprise, kl: kl, weights: make([]float32, s.limit*losses), grad: make([]float32, s.limit*losses), sum: G.NewF32(0)}
 }
 
 // apply adds the operation to the graph.
 func (t *total) apply(loss *G.Node) (*G.Node, error) {
 	o := &op{name: "total", serial: t.number(), inputs: []int{2}, result: t.sum, wrt: []bool{true}}
 	o.run = func(in []G.Value) error {
+		if t.surprise > 0 {
+			surprised(t.weights, t.kl[:t.n], t.surprise)
+		}
 		sum := 0.0
 		for i, x := range floats(in[0])[:t.n*losses] {
 			sum += float64(t.weights[i]) * float64(x)

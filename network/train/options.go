@@ -33,6 +33,10 @@ type Options struct {
 	PolicyWeight float64 `yaml:"policy_weight"` // factor of the policy loss
 	ValueWeight  float64 `yaml:"value_weight"`  // factor of the value loss
 	PliesWeight  float64 `yaml:"plies_weight"`  // factor of the plies-left loss
+	SoftWeight   float64 `yaml:"soft_weight"`   // factor of the soft policy's loss, an auxiliary head; 0: no such head
+	Temperature  float64 `yaml:"temperature"`   // of the soft policy's target: the policy target to the power of 1/temperature
+	ReplyWeight  float64 `yaml:"reply_weight"`  // factor of the loss of the opponent's reply, an auxiliary head; 0: no such head
+	Surprise     float64 `yaml:"surprise"`      // share of a sample's weight that follows how much its policy target surprises the net
 	ValueBlend   float64 `yaml:"value_blend"`   // share of the search's root value in the value target; the rest is the game's result
 	Mirror       bool    `yaml:"mirror"`        // reflect half of the samples left to right, where the rules are symmetric
 	Seed         uint64  `yaml:"seed"`          // of the choice which samples are reflected
@@ -58,6 +62,10 @@ func DefaultOptions() Options {
 		PolicyWeight: 1,
 		ValueWeight:  1,
 		PliesWeight:  0.2,
+		SoftWeight:   0,
+		Temperature:  4,
+		ReplyWeight:  0,
+		Surprise:     0,
 		ValueBlend:   0.25,
 		Mirror:       true,
 		Seed:         1,
@@ -94,6 +102,10 @@ func (o *Options) Validate() error {
 	between("policy_weight", o.PolicyWeight, 0, 1000)
 	between("value_weight", o.ValueWeight, 0, 1000)
 	between("plies_weight", o.PliesWeight, 0, 1000)
+	between("soft_weight", o.SoftWeight, 0, 1000)
+	between("temperature", o.Temperature, 1, 100)
+	between("reply_weight", o.ReplyWeight, 0, 1000)
+	between("surprise", o.Surprise, 0, 1)
 	between("value_blend", o.ValueBlend, 0, 1)
 	return errors.Join(faults...)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"kirin/dataset"
 	"kirin/network"
 	"kirin/network/encode"
 	"kirin/network/kernel"
@@ -16,8 +17,9 @@ import (
 // Trainer improves a net step by step. See the package comment.
 type Trainer struct {
 	options Options
-	layout  *network.Layout
-	meta    network.Meta // of the weights that Weights returns
+	layout  *network.Layout // of the net, with the auxiliary heads behind it
+	net     int             // numbers of the net alone
+	meta    network.Meta    // of the weights that Weights returns
 	encoder *encode.Encoder
 	set     *kernel.Set
 	graph   *graph
@@ -42,7 +44,10 @@ type Stats struct {
 	Value     float64 // cross-entropy of the value
 	Plies     float64 // Huber's loss of the plies left
 	Total     float64 // what the step minimises: the weighted sum over the batch
+	Soft      float64 // cross-entropy of the soft policy, 0 without that head
+	Reply     float64 // cross-entropy of the opponent's reply, 0 without that head
 	Entropy   float64 // mean entropy of the net's policy
+	Accuracy  float64 // share of the samples whose most likely move is the target's
 	GradNorm  float64 // before clipping
 	Rate      float64 // learning rate
 	Largest   float64 // largest activation at the end of the tower
@@ -74,7 +79,7 @@ func NewOn(w *network.Weights, o Options, set *kernel.Set) (*Trainer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	t := &Trainer{options: o, layout: network.NewLayout(w.Form), meta: w.Meta, encoder: enc, set: set}
+	t := &Trainer{options: o, layout: o.auxiliary().extend(network.NewLayout(w.Form)), net: len(w.Params), meta: w.Meta, encoder: enc, set: set}
 	t.meta.Parent = parent
 	n := t.layout.Size
 	t.params, t.grads, t.first, t.second, t.average = kernel.Alloc(n), kernel.Alloc(n), kernel.Alloc(n), kernel.Alloc(n), kernel.Alloc(n)
@@ -83,7 +88,7 @@ func NewOn(w *network.Weights, o Options, set *kernel.Set) (*Trainer, error) {
 	t.source = rand.NewPCG(o.Seed, 0x7261696e)
 	t.random = rand.New(t.source)
 	t.batch = NewBatch(o.BatchSize, enc.Size())
-	if t.graph, err = newGraph(set, t.layout, t.params, t.grads, o.BatchSize, o.Slices); err != nil {
+	if t.graph, err = newGraph(set, t.layout, t.params, t.grads, &t.options); err != nil {
 		return nil, err
 	}
 	t.fillers = newFillers(v, len(t.graph.scratch))
@@ -115,7 +120,7 @@ func (t *Trainer) Weights() *network.Weights { return t.weights(t.params) }
 func (t *Trainer) Averaged() *network.Weights { return t.weights(t.average) }
 
 func (t *Trainer) weights(params []float32) *network.Weights {
-	w := &network.Weights{Form: t.layout.Form, Meta: t.meta, Params: slices.Clone(params)}
+	w := &network.Weights{Form: t.layout.Form, Meta: t.meta, Params: slices.Clone(params[:t.net])}
 	w.Meta.Step = t.step
 	return w.Clone()
 }
@@ -134,6 +139,7 @@ func (t *Trainer) Step() (Stats, error) {
 		return Stats{}, err
 	}
 	s := t.stats(b)
+	s.Total = float64(*t.graph.total.sum)
 	norm := math.Sqrt(t.set.SumSquares(t.grads))
 	s.GradNorm = norm
 	if bad(s.Total) || bad(norm) {
@@ -157,6 +163,8 @@ func (t *Trainer) weigh(b *Batch) {
 		w[i*losses+policyLoss] = float32(t.options.PolicyWeight * whole)
 		w[i*losses+valueLoss] = float32(t.options.ValueWeight * whole * float64(b.ValueWeight[i]))
 		w[i*losses+pliesLoss] = float32(t.options.PliesWeight * whole * float64(b.PliesWeight[i]))
+		w[i*losses+softLoss] = float32(t.options.SoftWeight * whole)
+		w[i*losses+replyLoss] = float32(t.options.ReplyWeight * whole)
 	}
 }
 
@@ -181,33 +189,57 @@ func (t *Trainer) update(rate float32, norm float64) {
 	}
 }
 
-// stats gathers the figures of the pass that has just run.
+// stats gathers the figures of the pass that has just run, but for Total.
 func (t *Trainer) stats(b *Batch) Stats {
 	g := t.graph
 	var sum, weight [losses]float64
-	entropy := 0.0
-	for i := range b.N {
-		share := float32(0)
-		for _, x := range b.Target[b.Offsets[i]:b.Offsets[i+1]] {
-			share += x
+	entropy, right := 0.0, 0.0
+	share := func(target []float32) float64 {
+		sum := float32(0)
+		for _, x := range target {
+			sum += x
 		}
-		w := [losses]float64{policyLoss: float64(b.Weight[i] * share), valueLoss: float64(b.Weight[i] * b.ValueWeight[i]), pliesLoss: float64(b.Weight[i] * b.PliesWeight[i])}
+		return float64(sum)
+	}
+	for i := range b.N {
+		of := float64(b.Weight[i])
+		policy := of * share(b.Target[b.Offsets[i]:b.Offsets[i+1]])
+		w := [losses]float64{
+			policyLoss: policy, softLoss: policy, valueLoss: of * float64(b.ValueWeight[i]), pliesLoss: of * float64(b.PliesWeight[i]),
+			replyLoss: of * share(b.Reply[b.ReplyOffsets[i]:b.ReplyOffsets[i+1]]),
+		}
 		for k := range losses {
 			weight[k] += w[k]
 			if w[k] != 0 {
 				sum[k] += w[k] * float64(g.heads.loss[i*losses+k])
 			}
 		}
-		entropy += w[policyLoss] * float64(g.heads.entropy[i])
+		entropy += policy * float64(g.heads.entropy[i])
+		right += policy * float64(g.heads.right[i])
 	}
 	mean := func(k int) float64 { return sum[k] / max(weight[k], 1e-30) }
 	return Stats{
-		Samples: b.N,
-		Policy:  mean(policyLoss),
-		Value:   mean(valueLoss),
-		Plies:   mean(pliesLoss),
-		Total:   float64(*g.total.sum),
-		Entropy: entropy / max(weight[policyLoss], 1e-30),
-		Largest: float64(t.set.MaxAbs(g.tower[:b.N*g.board.Len(g.c)])),
+		Samples:  b.N,
+		Policy:   mean(policyLoss),
+		Value:    mean(valueLoss),
+		Plies:    mean(pliesLoss),
+		Soft:     mean(softLoss),
+		Reply:    mean(replyLoss),
+		Entropy:  entropy / max(weight[policyLoss], 1e-30),
+		Accuracy: right / max(weight[policyLoss], 1e-30),
+		Largest:  float64(t.set.MaxAbs(g.tower[:b.N*g.board.Len(g.c)])),
 	}
+}
+
+// Evaluate returns the losses on samples, at most BatchSize of them, without
+// learning from them: the next steps are the same as without it. It overwrites
+// the batch.
+func (t *Trainer) Evaluate(samples []dataset.Sample) (Stats, error) {
+	if err := t.fillBatch(samples, false); err != nil {
+		return Stats{}, err
+	}
+	t.graph.evaluate(t.batch)
+	s := t.stats(t.batch)
+	s.Step = t.step
+	return s, nil
 }

@@ -3,6 +3,8 @@ package train
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	G "gorgonia.org/gorgonia"
@@ -54,15 +56,16 @@ func stockShape(s *network.Slot) []int {
 		return append(append([]int{}, s.Shape...), 1, 1)
 	case s.Fan > 0:
 		return s.Shape
-	case s.Name == "policy.move.bias" || s.Name == "stem.bias" || s.Name == "policy.conv.bias" || s.Name == "value.conv.bias" || len(s.Name) > 5 && s.Name[:5] == "block":
+	case strings.HasSuffix(s.Name, ".move.bias") || s.Name == "stem.bias" || s.Name == "policy.conv.bias" || s.Name == "value.conv.bias" || len(s.Name) > 5 && s.Name[:5] == "block":
 		return []int{1, s.Size, 1, 1}
 	}
 	return []int{1, s.Size}
 }
 
 // losses runs the graph on a batch and returns the total loss and the gradient
-// of the flat parameters. weights are those of the losses, [n][losses].
-func (w *twin) run(t *testing.T, l *network.Layout, params []float32, b *Batch, weights []float32) (total float64, grads []float64) {
+// of the flat parameters. weights are those of the losses, [n][losses];
+// temperature is that of the soft policy.
+func (w *twin) run(t *testing.T, l *network.Layout, params []float32, b *Batch, weights []float32, temperature float64) (total float64, grads []float64) {
 	m := must(t)
 	building.Lock()
 	defer building.Unlock()
@@ -96,24 +99,18 @@ func (w *twin) run(t *testing.T, l *network.Layout, params []float32, b *Batch, 
 	}
 	h := w.addEverywhere(t, w.conv(t, x, "policy.conv"), w.linear(t, w.pool(t, x, c), "policy.pool.weight"), c)
 	h = m(G.Rectify(h))
-	move := m(G.Reshape(w.nodes["policy.move.weight"], tensor.Shape{f.PolicyPlanes, c, 1, 1}))
-	logits := m(G.Conv2d(h, move, tensor.Shape{1, 1}, []int{0, 0}, []int{1, 1}, []int{1, 1}))
-	logits = m(G.BroadcastAdd(logits, w.nodes["policy.move.bias"], nil, []byte{0, 2, 3}))
-	logits = m(G.Reshape(logits, tensor.Shape{b.N, f.PolicyPlanes * hw}))
-	// The policy as [plane][square]; what is not legal is pushed far down.
-	mask, target := make([]float64, b.N*f.PolicySize()), make([]float64, b.N*f.PolicySize())
-	for i := range mask {
-		mask[i] = -1e9
-	}
-	for i := range b.N {
-		for j := b.Offsets[i]; j < b.Offsets[i+1]; j++ {
-			sq, plane := int(b.Index[j])/f.PolicyPlanes, int(b.Index[j])%f.PolicyPlanes
-			at := i*f.PolicySize() + plane*hw + sq
-			mask[at], target[at] = 0, float64(b.Target[j])*float64(weights[i*losses+policyLoss])
+	loss := w.moves(t, h, "policy.move", b.N, b.Offsets, b.Index, b.Target, weights, policyLoss)
+	if w.nodes["soft.move.weight"] != nil {
+		soft := make([]float32, len(b.Target))
+		for i := range b.N {
+			from, to := b.Offsets[i], b.Offsets[i+1]
+			soften(soft[from:to], b.Target[from:to], temperature)
 		}
+		loss = m(G.Add(loss, w.moves(t, h, "soft.move", b.N, b.Offsets, b.Index, soft, weights, softLoss)))
 	}
-	chances := m(G.LogSoftMax(m(G.Add(logits, w.value("mask", mask, b.N, f.PolicySize()))), 1))
-	loss := m(G.Neg(m(G.Sum(m(G.HadamardProd(chances, w.value("target", target, b.N, f.PolicySize())))))))
+	if w.nodes["reply.move.weight"] != nil {
+		loss = m(G.Add(loss, w.moves(t, h, "reply.move", b.N, b.ReplyOffsets, b.ReplyIndex, b.Reply, weights, replyLoss)))
+	}
 
 	v := m(G.Rectify(w.conv(t, x, "value.conv")))
 	v = m(G.Reshape(m(G.Transpose(v, 0, 2, 3, 1)), tensor.Shape{b.N, hw * network.ValueChannels}))
@@ -161,6 +158,31 @@ func (w *twin) run(t *testing.T, l *network.Layout, params []float32, b *Batch, 
 	return values[len(gradients)].Data().(float64), grads
 }
 
+// moves is the weighted cross-entropy of a head that gives logits to moves, from
+// the policy's features.
+func (w *twin) moves(t *testing.T, features *G.Node, name string, n int, offsets, index []int32, target, weights []float32, of int) *G.Node {
+	m, f := must(t), w.form
+	hw, c := f.Squares(), f.Spec.Channels
+	move := m(G.Reshape(w.nodes[name+".weight"], tensor.Shape{f.PolicyPlanes, c, 1, 1}))
+	logits := m(G.Conv2d(features, move, tensor.Shape{1, 1}, []int{0, 0}, []int{1, 1}, []int{1, 1}))
+	logits = m(G.BroadcastAdd(logits, w.nodes[name+".bias"], nil, []byte{0, 2, 3}))
+	logits = m(G.Reshape(logits, tensor.Shape{n, f.PolicyPlanes * hw}))
+	// As [plane][square]; what is not legal is pushed far down.
+	mask, aim := make([]float64, n*f.PolicySize()), make([]float64, n*f.PolicySize())
+	for i := range mask {
+		mask[i] = -1e9
+	}
+	for i := range n {
+		for j := offsets[i]; j < offsets[i+1]; j++ {
+			sq, plane := int(index[j])/f.PolicyPlanes, int(index[j])%f.PolicyPlanes
+			at := i*f.PolicySize() + plane*hw + sq
+			mask[at], aim[at] = 0, float64(target[j])*float64(weights[i*losses+of])
+		}
+	}
+	chances := m(G.LogSoftMax(m(G.Add(logits, w.value(name+" mask", mask, n, f.PolicySize()))), 1))
+	return m(G.Neg(m(G.Sum(m(G.HadamardProd(chances, w.value(name+" target", aim, n, f.PolicySize())))))))
+}
+
 // conv is a convolution with padding and bias.
 func (w *twin) conv(t *testing.T, x *G.Node, name string) *G.Node {
 	m := must(t)
@@ -193,10 +215,14 @@ func (w *twin) addEverywhere(t *testing.T, x, v *G.Node, c int) *G.Node {
 }
 
 func TestTheFusedGraphAgreesWithGorgoniasStockOperations(t *testing.T) {
-	for _, c := range []struct{ game, spec string }{{"minishogi", "2x16"}, {"minishogi", "2x16g2"}} {
+	for _, c := range []struct {
+		game, spec            string
+		soft, reply, surprise float64
+	}{{"minishogi", "2x16", 0, 0, 0}, {"minishogi", "2x16g2", 0, 0, 0}, {"minishogi", "1x16", 2, 0.5, 0.5}, {"minishogi", "1x16", 0, 1, 0}} {
 		w, _ := weights(t, c.spec, c.game)
 		o := DefaultOptions()
 		o.BatchSize, o.PliesWeight = 7, 1
+		o.SoftWeight, o.ReplyWeight, o.Surprise = c.soft, c.reply, c.surprise
 		tr, err := New(w, o)
 		if err != nil {
 			t.Fatal(err)
@@ -205,12 +231,20 @@ func TestTheFusedGraphAgreesWithGorgoniasStockOperations(t *testing.T) {
 		b := tr.Batch()
 		for i := range b.N { // near the output of a fresh net, where Huber's loss is a square
 			b.PliesLeft[i] = 40 + float32(i)
+			for j := range int32(i % 4) {
+				b.ReplyIndex, b.Reply = append(b.ReplyIndex, (j*101+int32(i)*17)%int32(tr.Encoder().PolicySize())), append(b.Reply, 1/float32(i%4))
+			}
+			b.ReplyOffsets[i+1] = int32(len(b.ReplyIndex))
+		}
+		rng := rand.New(rand.NewPCG(8, 9))
+		for _, name := range o.auxiliary().names() { // they begin at zero
+			normal(rng, tr.layout.Of(tr.params, name), 0.1)
 		}
 		tr.weigh(b)
 		if err := tr.graph.run(b); err != nil {
 			t.Fatal(err)
 		}
-		total, grads := (&twin{}).run(t, tr.layout, tr.params, b, tr.graph.total.weights)
+		total, grads := (&twin{}).run(t, tr.layout, tr.params, b, tr.graph.total.weights, o.Temperature)
 		if got := float64(*tr.graph.total.sum); math.Abs(got-total) > 1e-5 {
 			t.Errorf("%s: total loss %v, stock graph %v", c.spec, got, total)
 		}
