@@ -56,7 +56,7 @@ type DiskMetrics struct {
 type SelfplayMetrics struct {
 	Plies                       prometheus.Counter
 	FullSearches, CheapSearches prometheus.Counter
-	ActiveGames, Workers        Gauge
+	Workers                     Gauge
 	NetStep                     Gauge
 	PolicyEntropy               Gauge
 	TargetEntropy               Gauge
@@ -71,7 +71,6 @@ type SelfplayMetrics struct {
 // SearchMetrics counts the work of the tree search.
 type SearchMetrics struct {
 	Simulations, ProvenRoots prometheus.Counter
-	Depth                    Gauge
 }
 
 // MateMetrics counts the work of the mate search.
@@ -110,8 +109,7 @@ type WindowMetrics struct {
 
 // DatasetMetrics describes the games on disk.
 type DatasetMetrics struct {
-	Games                        Gauge
-	Shards, Quarantined, Removed prometheus.Counter
+	Quarantined, Removed prometheus.Counter
 }
 
 // RatingMetrics counts rating games; ratings are set by [Metrics.SetRatings].
@@ -149,7 +147,6 @@ func New() *Metrics {
 		Plies:               r.counter("kirin_selfplay_plies_total"),
 		FullSearches:        searches.WithLabelValues("full"),
 		CheapSearches:       searches.WithLabelValues("cheap"),
-		ActiveGames:         r.gauge("kirin_selfplay_active_games"),
 		Workers:             r.gauge("kirin_selfplay_workers"),
 		NetStep:             r.gauge("kirin_selfplay_net_step"),
 		PolicyEntropy:       r.gauge("kirin_selfplay_policy_entropy_nats"),
@@ -166,7 +163,6 @@ func New() *Metrics {
 	m.Search = SearchMetrics{
 		Simulations: r.counter("kirin_search_simulations_total"),
 		ProvenRoots: r.counter("kirin_search_proven_roots_total"),
-		Depth:       r.gauge("kirin_search_depth_plies"),
 	}
 	mates := r.counters("kirin_mate_searches_total")
 	m.Mate = MateMetrics{
@@ -208,8 +204,6 @@ func New() *Metrics {
 		DuplicatePositions: r.gauge("kirin_window_duplicate_positions_ratio"),
 	}
 	m.Dataset = DatasetMetrics{
-		Games:       r.gauge("kirin_dataset_games"),
-		Shards:      r.counter("kirin_dataset_shards_total"),
 		Quarantined: r.counter("kirin_dataset_quarantined_files_total"),
 		Removed:     r.counter("kirin_dataset_removed_files_total"),
 	}

@@ -44,13 +44,14 @@ type learner struct {
 	samples []dataset.Sample
 	seen    func(g *dataset.Game) // each game that enters the window
 
-	state  loopState
-	before time.Duration // CPU time of earlier starts
-	saved  int           // step of the last checkpoint
-	bad    int           // non-finite steps in a row
-	steps  int           // target of --steps, 0 for no end
-	shown  map[string]float64
-	status loopStatus
+	state    loopState
+	before   time.Duration // CPU time of earlier starts
+	saved    int           // step of the last checkpoint
+	bad      int           // non-finite steps in a row
+	steps    int           // target of --steps, 0 for no end
+	shown    map[string]float64
+	status   loopStatus
+	lookedAt int // step at which the losses on new games were last measured
 }
 
 // loopStatus is what other goroutines may read of the loop.
@@ -247,8 +248,9 @@ func (l *learner) averaged() *network.Weights {
 	return w
 }
 
-// take moves new games into the window.
-func (l *learner) take(games []*dataset.Game) {
+// take moves new games into the window and returns those that have positions to
+// learn from, for lookAt.
+func (l *learner) take(games []*dataset.Game) (fresh []*dataset.CompactGame) {
 	for _, g := range games {
 		added, err := l.window.Add(g)
 		if err != nil {
@@ -260,6 +262,9 @@ func (l *learner) take(games []*dataset.Game) {
 			continue
 		}
 		n := g.Positions()
+		if n > 0 {
+			fresh = append(fresh, l.window.Game(l.window.Games()-1))
+		}
 		l.state.Played += int64(n)
 		l.state.Games++
 		l.balance.addPlayed(n)
@@ -268,14 +273,14 @@ func (l *learner) take(games []*dataset.Game) {
 		}
 	}
 	l.tell()
+	return fresh
 }
 
 // catchUp takes in every game that is stored and has not been read.
 func (l *learner) catchUp() error {
 	for more := true; more; {
 		batch, err := l.feed.Poll(pollGames)
-		l.take(batch.Games)
-		if err != nil {
+		if err := errors.Join(err, l.lookAt(l.take(batch.Games))); err != nil {
 			return err
 		}
 		more = batch.More
@@ -407,9 +412,9 @@ func (l *learner) free(ctx context.Context) error {
 		if time.Since(polled) >= pollEvery {
 			clock := l.metrics.Clock(metrics.PartStorage)
 			batch, err := l.feed.Poll(pollGames)
-			l.take(batch.Games)
+			fresh := l.take(batch.Games)
 			clock.Stop()
-			if err != nil {
+			if err := errors.Join(err, l.lookAt(fresh)); err != nil {
 				return err
 			}
 			if !batch.More {

@@ -23,18 +23,25 @@ import (
 // often it is interrupted and whatever the number of workers.
 func (l *learner) lockstep(ctx context.Context, watch func(*dataset.Game, *rules.Position)) error {
 	c := l.run.cfg.Loop
+	starts, err := l.run.starts()
+	if err != nil {
+		return err
+	}
+	if err := l.recall(starts); err != nil {
+		return err
+	}
 	for ctx.Err() == nil && (l.steps == 0 || l.state.Step < l.steps) {
 		generation := l.state.Step / c.LockstepSteps
 		upTo := int64(generation+1) * int64(c.LockstepGames)
 		if l.state.Games < upTo {
 			l.metrics.Wait("train", metrics.WaitGeneration, fmt.Sprintf("generation %d is being played", generation))
-			if err := l.playGeneration(ctx, upTo, watch); err != nil {
+			if err := l.playGeneration(ctx, upTo, starts, watch); err != nil {
 				return err
 			}
 			if ctx.Err() != nil {
 				return nil
 			}
-			if err := l.readGeneration(upTo); err != nil {
+			if err := l.readGeneration(upTo, starts); err != nil {
 				return err
 			}
 			l.metrics.Working("train")
@@ -54,25 +61,33 @@ func (l *learner) lockstep(ctx context.Context, watch func(*dataset.Game, *rules
 
 // readGeneration feeds the games below upTo to the window, in the order of
 // their numbers.
-func (l *learner) readGeneration(upTo int64) error {
+func (l *learner) readGeneration(upTo int64, starts *selfplay.Starts) error {
+	fresh, err := l.takeGeneration(upTo)
+	if err != nil {
+		return err
+	}
+	return l.lookAt(fresh)
+}
+
+func (l *learner) takeGeneration(upTo int64) (fresh []*dataset.CompactGame, err error) {
 	clock := l.metrics.Clock(metrics.PartStorage)
 	defer clock.Stop()
 	feed := l.store.OrderedFeed(l.state.Games)
 	for l.state.Games < upTo {
 		batch, err := feed.Poll(int(upTo - l.state.Games))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(batch.Games) == 0 {
-			return fmt.Errorf("game %d is missing from %s although it was played: run kirin check --dir %s", l.state.Games, l.run.path("games"), l.run.dir)
+			return nil, fmt.Errorf("game %d is missing from %s although it was played: run kirin check --dir %s", l.state.Games, l.run.path("games"), l.run.dir)
 		}
-		l.take(batch.Games)
+		fresh = append(fresh, l.take(batch.Games)...)
 	}
-	return nil
+	return fresh, nil
 }
 
 // playGeneration plays those games below upTo that are not stored yet.
-func (l *learner) playGeneration(ctx context.Context, upTo int64, watch func(*dataset.Game, *rules.Position)) error {
+func (l *learner) playGeneration(ctx context.Context, upTo int64, starts *selfplay.Starts, watch func(*dataset.Game, *rules.Position)) error {
 	stored, err := l.store.Numbers()
 	if err != nil {
 		return err
@@ -104,7 +119,7 @@ func (l *learner) playGeneration(ctx context.Context, upTo int64, watch func(*da
 		workers = runtime.GOMAXPROCS(0)
 	}
 	l.metrics.Selfplay.Workers.Set(float64(workers))
-	queue := &numbered{seed: l.run.cfg.Seed, numbers: missing, net: ptr}
+	queue := &numbered{seed: l.run.cfg.Seed, numbers: missing, net: ptr, starts: starts}
 	var wg sync.WaitGroup
 	faults := make([]error, workers)
 	for i := range workers {
@@ -142,6 +157,7 @@ type numbered struct {
 	numbers []int64
 	next    atomic.Int64
 	net     pointer
+	starts  *selfplay.Starts
 }
 
 // numberedSource gives one worker its games.
@@ -157,5 +173,6 @@ func (s *numberedSource) Next(context.Context) (selfplay.Assignment, bool) {
 		return selfplay.Assignment{}, false
 	}
 	n := q.numbers[i]
-	return selfplay.Assignment{Number: n, Seed: mix(q.seed, uint64(n)), Net: q.net.sum, Step: int64(q.net.step), Eval: s.eval}, true
+	seed := mix(q.seed, uint64(n))
+	return selfplay.Assignment{Number: n, Seed: seed, Start: q.starts.Pick(seed), Net: q.net.sum, Step: int64(q.net.step), Eval: s.eval}, true
 }

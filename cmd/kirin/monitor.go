@@ -187,6 +187,54 @@ func targetEntropy(t []dataset.MoveWeight) float64 {
 	return h
 }
 
+// smooth keeps a mean of a figure that forgets: keep is the share of the old.
+func (l *learner) smooth(name string, x, keep float64) float64 {
+	if old, ok := l.shown[name]; ok {
+		x = keep*old + (1-keep)*x
+	}
+	l.shown[name] = x
+	return x
+}
+
+// freshEvery is the least number of steps between two looks at new games: they
+// cost about a third of a step.
+const freshEvery = 20
+
+// lookAt measures the losses on games that have just come and that no step has
+// learned from yet.
+func (l *learner) lookAt(games []*dataset.CompactGame) error {
+	if l.state.Step == 0 || l.state.Step < l.lookedAt+freshEvery {
+		return nil
+	}
+	var all []dataset.Sample
+	for _, g := range games {
+		for i := range g.Positions() {
+			all = append(all, g.Position(i))
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	// Evenly spaced, so that it draws nothing from the sampler's random source.
+	n := min(len(all), len(l.samples))
+	for i := range n {
+		all[i] = all[i*len(all)/n]
+	}
+	s, err := l.trainer.Evaluate(all[:n])
+	if err != nil {
+		return fmt.Errorf("losses on new games: %w", err)
+	}
+	l.lookedAt = l.state.Step
+	if s.Finite() {
+		keep := 1 - 0.3*float64(n)/float64(len(l.samples))
+		fresh := l.metrics.Train.FreshLoss
+		fresh.WithLabelValues("policy").Set(l.smooth("fresh policy", s.Policy, keep))
+		fresh.WithLabelValues("value").Set(l.smooth("fresh value", s.Value, keep))
+		fresh.WithLabelValues("plies_left").Set(l.smooth("fresh plies", s.Plies, keep))
+	}
+	return nil
+}
+
 // observe shows a step's figures.
 func (l *learner) observe(s train.Stats) {
 	t := &l.metrics.Train
@@ -194,14 +242,16 @@ func (l *learner) observe(s train.Stats) {
 	for _, h := range []struct {
 		name string
 		loss float64
-	}{{"policy", s.Policy}, {"value", s.Value}, {"plies_left", s.Plies}, {"total", s.Total}} {
-		old, ok := l.shown[h.name]
-		if !ok {
-			old = h.loss
+		used bool
+	}{
+		{"policy", s.Policy, true}, {"value", s.Value, true}, {"plies_left", s.Plies, true}, {"total", s.Total, true},
+		{"soft", s.Soft, l.run.cfg.Train.SoftWeight > 0}, {"reply", s.Reply, l.run.cfg.Train.ReplyWeight > 0},
+	} {
+		if h.used {
+			t.Loss.WithLabelValues(h.name).Set(l.smooth(h.name, h.loss, keep))
 		}
-		l.shown[h.name] = keep*old + (1-keep)*h.loss
-		t.Loss.WithLabelValues(h.name).Set(l.shown[h.name])
 	}
+	t.PolicyAccuracy.Set(l.smooth("accuracy", s.Accuracy, keep))
 	t.GradientNorm.Set(s.GradNorm)
 	t.LargestActivation.Set(s.Largest)
 	t.LearningRate.Set(s.Rate)
@@ -215,6 +265,7 @@ func (l *learner) observe(s train.Stats) {
 	w.Positions.Set(float64(l.window.Positions()))
 	w.LimitPositions.Set(float64(l.run.cfg.Window.Size(l.window.Added())))
 	w.Bytes.Set(float64(l.window.Bytes()))
+	w.DuplicatePositions.Set(l.window.Repeated())
 	age := 0.0
 	for _, x := range l.samples {
 		age += float64(int64(l.state.Step) - x.Game.Step())

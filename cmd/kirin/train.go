@@ -189,6 +189,7 @@ func (f *loopFlags) train(ctx context.Context, p *progress, play bool) (r *runDi
 	err = f.loop(ctx, cancel, r, l, joint{store, set, crew, web, play})
 	stopWatch()
 	<-follower
+	web.point(time.Now(), l)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -60,9 +60,13 @@ func serve(r *runDir, m *metrics.Metrics, mon *monitor, store *dataset.Store) (*
 
 // record writes a point of the curves when one is due.
 func (w *web) record(now time.Time, l *learner) {
-	if !w.recorder.Due(now) {
-		return
+	if w.recorder.Due(now) {
+		w.point(now, l)
 	}
+}
+
+// point writes a point of the curves.
+func (w *web) point(now time.Time, l *learner) {
 	w.monitor.health()
 	l.run.measureDisk(l.metrics)
 	w.fault = w.recorder.Record(now, l.status.step.Load(), l.status.games.Load())

@@ -54,6 +54,9 @@ type Stats struct {
 	NonFinite bool    // a loss or gradient was not finite: the step was dropped and changed nothing
 }
 
+// Finite tells whether all losses are finite numbers.
+func (s *Stats) Finite() bool { return !bad(s.Policy + s.Value + s.Plies + s.Soft + s.Reply) }
+
 // New returns a trainer that goes on from weights with the fastest kernels of
 // this machine. Its steps count from zero; the weights become the parent of
 // those it makes.
