@@ -61,6 +61,8 @@ type Stats struct {
 	Games, Plies, Simulations, Evaluations, Batches atomic.Int64
 	FullSearches, CheapSearches, ProvenRoots        atomic.Int64
 	Mates, NoMates, UnknownMates, MateNodes         atomic.Int64
+	DecidedPlies                                    atomic.Int64 // searches made smaller in a decided game
+	ResignChecked, ResignFalse                      atomic.Int64 // games played through, and those not lost by who would have resigned
 }
 
 // Worker plays games in step. It is not safe for concurrent use.
@@ -129,9 +131,7 @@ func (w *Worker) Run(ctx context.Context, src Source, sink Sink) error {
 					dry = true
 					continue
 				}
-				if err := w.begin(s, a); err != nil {
-					return err
-				}
+				w.begin(s, a)
 			}
 			if err := w.advance(s, sink); err != nil {
 				return err
@@ -149,6 +149,10 @@ func (w *Worker) Run(ctx context.Context, src Source, sink Sink) error {
 		for _, s := range w.slots {
 			if s.pending {
 				s.pending = false
+				if s.asking {
+					w.drawOpening(s)
+					continue
+				}
 				s.tree.Expand(s.leaf, s.logits[:s.width], s.value)
 			}
 		}

@@ -99,6 +99,7 @@ type player struct {
 	games   int           // evaluator's batch
 	started *atomic.Int64 // games begun, against limit
 	limit   int64         // 0: none
+	starts  *selfplay.Starts
 
 	finished func(*dataset.Game)
 
@@ -141,9 +142,11 @@ func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
 	}
 	n := p.number.Add(1) - 1
 	p.running[ptr.sum]++
+	seed := mix(p.seed, uint64(n))
 	return selfplay.Assignment{
 		Number: n,
-		Seed:   mix(p.seed, uint64(n)),
+		Seed:   seed,
+		Start:  p.starts.Pick(seed),
 		Net:    ptr.sum,
 		Step:   int64(ptr.step),
 		Eval:   p.eval,
@@ -161,6 +164,7 @@ func (p *player) Append(g *dataset.Game) error {
 	if err := sink.Append(g); err != nil {
 		return err
 	}
+	p.starts.Add(g)
 	if p.finished != nil {
 		p.finished(g)
 	}
@@ -276,6 +280,10 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 	if err != nil {
 		return err
 	}
+	starts, err := r.starts()
+	if err != nil {
+		return err
+	}
 	n := r.cfg.Selfplay.Workers
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
@@ -292,6 +300,7 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 			number:   &number,
 			started:  &started,
 			limit:    c.limit,
+			starts:   starts,
 			games:    r.cfg.Selfplay.Games,
 			finished: c.finished,
 			running:  map[string]int{},
