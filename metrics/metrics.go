@@ -65,6 +65,7 @@ type SelfplayMetrics struct {
 	ValueError                  Gauge
 	ResignationsChecked         prometheus.Counter
 	ResignationsFalse           prometheus.Counter
+	DecidedPlies                prometheus.Counter
 	lastGame                    Gauge
 }
 
@@ -157,6 +158,7 @@ func New() *Metrics {
 		ValueError:          r.gauge("kirin_selfplay_value_error_ratio"),
 		ResignationsChecked: r.counter("kirin_selfplay_resignations_checked_total"),
 		ResignationsFalse:   r.counter("kirin_selfplay_resignations_false_total"),
+		DecidedPlies:        r.counter("kirin_selfplay_decided_plies_total"),
 		lastGame:            r.gauge("kirin_selfplay_last_game_timestamp_seconds"),
 	}
 

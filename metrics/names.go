@@ -79,6 +79,8 @@ var names = []Name{
 		"Games played on although a side would have resigned."},
 	{"kirin_selfplay_resignations_false_total", KindCounter, "games", nil,
 		"Games played on in which the side that would have resigned did not lose."},
+	{"kirin_selfplay_decided_plies_total", KindCounter, "plies", nil,
+		"Plies searched with fewer simulations because the game was decided."},
 
 	// Search, mate search, net.
 	{"kirin_search_simulations_total", KindCounter, "simulations", nil,

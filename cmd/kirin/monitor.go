@@ -37,6 +37,7 @@ type monitor struct {
 // counts is what was read from a worker so far.
 type counts struct {
 	games, plies, sims, evals, batches, full, cheap, proven, mates, noMates, unknown, mateNodes int64
+	decided, resignChecked, resignFalse                                                         int64
 }
 
 // rates are speeds over the last seconds.
@@ -77,6 +78,7 @@ func (o *monitor) collect() {
 		now := counts{
 			s.Games.Load(), s.Plies.Load(), s.Simulations.Load(), s.Evaluations.Load(), s.Batches.Load(), s.FullSearches.Load(),
 			s.CheapSearches.Load(), s.ProvenRoots.Load(), s.Mates.Load(), s.NoMates.Load(), s.UnknownMates.Load(), s.MateNodes.Load(),
+			s.DecidedPlies.Load(), s.ResignChecked.Load(), s.ResignFalse.Load(),
 		}
 		m.Selfplay.Plies.Add(float64(now.plies - was.plies))
 		m.Search.Simulations.Add(float64(now.sims - was.sims))
@@ -84,6 +86,9 @@ func (o *monitor) collect() {
 		m.Network.Batches.Add(float64(now.batches - was.batches))
 		m.Selfplay.FullSearches.Add(float64(now.full - was.full))
 		m.Selfplay.CheapSearches.Add(float64(now.cheap - was.cheap))
+		m.Selfplay.DecidedPlies.Add(float64(now.decided - was.decided))
+		m.Selfplay.ResignationsChecked.Add(float64(now.resignChecked - was.resignChecked))
+		m.Selfplay.ResignationsFalse.Add(float64(now.resignFalse - was.resignFalse))
 		m.Search.ProvenRoots.Add(float64(now.proven - was.proven))
 		m.Mate.Mates.Add(float64(now.mates - was.mates))
 		m.Mate.NoMates.Add(float64(now.noMates - was.noMates))
