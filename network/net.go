@@ -16,6 +16,7 @@ type Net struct {
 	set    *kernel.Set
 	board  kernel.Board
 	inputs int // input planes, padded with zeros to what the kernels take
+	group  int // images that go through all layers together
 	stem   layer
 	blocks []block
 	head   heads
@@ -88,6 +89,7 @@ func NewOn(w *Weights, set *kernel.Set) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.group = max(minGroup, n.stem.conv.Block(), n.blocks[0].first.conv.Block())
 	n.head = heads{
 		policyConv: packed(c, c, of("policy.conv.weight")),
 		policyPool: packed(2*c, c, of("policy.pool.weight")),
@@ -130,10 +132,10 @@ func padded(x []float32) []float32 {
 	return y
 }
 
-// group is how many images go through all layers together: enough for the
-// matrix products to have many rows, few enough for the activations to stay in
-// the caches of a core. Between 12 and 48 the speed hardly changes.
-const group = 24
+// minGroup is how many images at least go through all layers together: enough
+// for the matrix products to have many rows, few enough for the activations to
+// stay in the caches of a core.
+const minGroup = 24
 
 // Form returns the net's sizes.
 func (n *Net) Form() Form { return n.form }
@@ -162,7 +164,7 @@ type Scratch struct {
 
 // NewScratch returns scratch memory for a net and others of the same form.
 func NewScratch(n *Net) *Scratch {
-	c, g, hw := n.form.Spec.Channels, group, n.board.Pixels()
+	c, g, hw := n.form.Spec.Channels, n.group, n.board.Pixels()
 	s := &Scratch{form: n.form, in: kernel.Alloc(g * n.board.Len(n.inputs))}
 	s.x, s.y, s.z = kernel.Alloc(g*n.board.Len(c)), kernel.Alloc(g*n.board.Len(c)), kernel.Alloc(g*n.board.Len(c))
 	s.conv = kernel.Alloc(max(n.stem.conv.ScratchLen(), n.blocks[0].first.conv.ScratchLen()))
@@ -192,7 +194,7 @@ func (n *Net) Forward(s *Scratch, r *Request) {
 	if s.form != n.form {
 		panic("network: scratch memory of another form")
 	}
-	groups := (r.N + group - 1) / group
+	groups := (r.N + n.group - 1) / n.group
 	for i := range groups {
 		first, end := r.N*i/groups, r.N*(i+1)/groups
 		n.forward(s, r, first, end-first)

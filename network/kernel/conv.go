@@ -67,21 +67,19 @@ func newConv3x3(b Board, cin, cout int, t *tile) *Conv3x3 {
 }
 
 // blockImages chooses how many images go through the scratch memory at once, for tiles of so many transformed floats
-// each: as many as fit into half a megabyte, the size of many second-level caches, but a multiple of blockRows tiles if
-// possible, because that is how many rows a product takes at once.
+// each: as many as fit into half a megabyte, the size of many second-level caches, but enough for the products to
+// have blockRows rows, since each reads its weights from an outer cache.
 func blockImages(floats, spots int) int {
-	n := max(1, blockFloats/floats/spots)
-	for m := n; m > n/2; m-- {
-		if m*spots%blockRows == 0 {
-			return m
-		}
+	rows := blockRows
+	if spots == 1 {
+		rows *= 2 // such a product reads as many weights as activations
 	}
-	return n
+	return max(1, blockFloats/floats/spots, ceilDiv(rows, spots))
 }
 
 const (
 	blockFloats = 1 << 17
-	blockRows   = 6
+	blockRows   = 24
 )
 
 // pixel is the number of a pixel of the padded image, 0 outside it.
@@ -98,8 +96,8 @@ func (c *Conv3x3) Board() Board { return c.board }
 // Channels gives the number of input and output channels.
 func (c *Conv3x3) Channels() (in, out int) { return c.cin, c.cout }
 
-// Block is the number of images that go through the scratch memory at once. Any number of images may be given;
-// multiples of it waste least.
+// Block is the largest number of images that go through the scratch memory at once. Any number may be given: it is
+// cut into equal parts.
 func (c *Conv3x3) Block() int { return c.block }
 
 // Pack takes weights [cout][cin][3][3] (cross-correlation, as in ONNX and PyTorch).

@@ -20,8 +20,10 @@ func (c *Conv3x3) ScratchLen() int {
 // Conv computes Dst = conv(Src) (+ Bias) (+ Residual), then ReLU, then Mask, for N images. What comes out for an
 // image depends on that image alone, bit for bit. scratch has ScratchLen floats and holds nothing between calls.
 func (s *Set) Conv(c *Conv3x3, a ConvArgs, scratch []float32) {
-	for i := 0; i < a.N; i += c.block {
-		s.convBlock(c, &a, i, min(c.block, a.N-i), scratch)
+	blocks := ceilDiv(a.N, c.block)
+	for i := range blocks {
+		first := a.N * i / blocks
+		s.convBlock(c, &a, first, a.N*(i+1)/blocks-first, scratch)
 	}
 }
 

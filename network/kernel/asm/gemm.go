@@ -98,29 +98,34 @@ func (g *gemm) panel(name string, nv int) {
 	MOVQ(at(g.args, gA), g.aRow)
 	MOVQ(g.c, g.cRow)
 	MOVQ(at(g.args, gRows), g.left)
+	take := GP64()
 	Label(name + "rows")
+	MOVQ(g.left, take)
 	CMPQ(g.left, Imm(uint64(full)))
-	JLT(LabelRef(fmt.Sprintf("%sfew%d", name, full-1)))
-	g.block(fmt.Sprintf("%s%d", name, full), full, nv)
-	t := GP64()
-	IMUL3Q(Imm(uint64(full)), g.rs, t)
-	ADDQ(t, g.aRow)
-	IMUL3Q(Imm(uint64(full)), g.ldc, t)
-	ADDQ(t, g.cRow)
-	SUBQ(Imm(uint64(full)), g.left)
-	JMP(LabelRef(name + "rows"))
-	for mr := full - 1; mr > 0; mr-- {
-		Label(fmt.Sprintf("%sfew%d", name, mr))
-		CMPQ(g.left, Imm(uint64(mr)))
-		if mr > 1 {
-			JLT(LabelRef(fmt.Sprintf("%sfew%d", name, mr-1)))
-		} else {
-			JLT(LabelRef(name + "end"))
-		}
-		g.block(fmt.Sprintf("%s%d", name, mr), mr, nv)
-		if mr > 1 {
-			JMP(LabelRef(name + "end"))
-		}
+	JLE(LabelRef(name + "few"))
+	MOVQ(U32(uint32(full)), take)
+	CMPQ(g.left, Imm(uint64(full+3)))
+	JG(LabelRef(fmt.Sprintf("%s%d", name, full)))
+	MOVQ(g.left, take) // two middling blocks are faster than a whole one and a small one
+	INCQ(take)
+	SHRQ(Imm(1), take)
+	Label(name + "few")
+	for mr := full; mr > 0; mr-- {
+		CMPQ(take, Imm(uint64(mr)))
+		JEQ(LabelRef(fmt.Sprintf("%s%d", name, mr)))
+	}
+	JMP(LabelRef(name + "end"))
+	for mr := full; mr > 0; mr-- {
+		block := fmt.Sprintf("%s%d", name, mr)
+		Label(block)
+		g.block(block, mr, nv)
+		t := GP64()
+		IMUL3Q(Imm(uint64(mr)), g.rs, t)
+		ADDQ(t, g.aRow)
+		IMUL3Q(Imm(uint64(mr)), g.ldc, t)
+		ADDQ(t, g.cRow)
+		SUBQ(Imm(uint64(mr)), g.left)
+		JMP(LabelRef(name + "rows"))
 	}
 	Label(name + "end")
 }
