@@ -220,11 +220,14 @@ func (s *alternating) Next(context.Context) (Assignment, bool) {
 }
 
 func TestOptionsReportEveryFault(t *testing.T) {
-	o := Options{Games: 0, OpeningPlies: -1, OpeningShare: 2, MateNodes: -1, PlayOutMates: -1, CapPlies: -1}
+	o := Options{
+		Games: 0, OpeningPlies: -1, OpeningShare: 2, OpeningTemperature: -1, HandicapShare: 0.5, StartShare: 0.4, SideShare: 0.3,
+		MateNodes: -1, PlayOutMates: -1, CapPlies: -1, ResignBelow: 0.5, ResignPlayOut: 2, DecidedAbove: 0.4, DecidedShare: -1,
+	}
 	err := o.Validate()
 	j, ok := err.(interface{ Unwrap() []error })
-	if !ok || len(j.Unwrap()) != 6 {
-		t.Errorf("got %v, want six faults", err)
+	if !ok || len(j.Unwrap()) != 15 {
+		t.Errorf("got %v, want fifteen faults", err)
 	}
 	if err := DefaultOptions().Validate(); err != nil {
 		t.Errorf("the defaults: %v", err)
