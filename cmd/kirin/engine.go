@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -25,7 +24,7 @@ func newEngine() *cobra.Command {
 		Short: "Play with a net as a USI or CECP (xboard) engine",
 		Long: `Engine speaks USI or CECP version 2 on standard input and output, whichever the
 GUI begins with. Without --net it takes the newest net of the run of the game's
-preset, runs/VARIANT, and says which.
+preset, runs/VARIANT, else the one built into the program, and says which.
 
 Point a GUI at the program with the argument "engine"; started without any
 argument and spoken to with "usi" or "xboard", kirin is an engine too.`,
@@ -46,7 +45,7 @@ argument and spoken to with "usi" or "xboard", kirin is an engine too.`,
 	}
 	g.add(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&net, "net", "", "net to play with: FILE, RUN@latest, RUN@STEP")
+	fl.StringVar(&net, "net", "", "net to play with: FILE, RUN@latest, RUN@STEP, shipped")
 	fl.IntVar(&o.Threads, "threads", o.Threads, "threads of a search")
 	fl.IntVar(&o.HashMB, "hash", o.HashMB, "memory of the search tree in MB")
 	fl.StringVar(&o.Level, "level", o.Level, "strength: beginner, easy, medium, hard or max")
@@ -65,30 +64,27 @@ func engineConfig(v *rules.Variant, net string, o engine.Options) engine.Config 
 }
 
 // openEngineNet opens the net an engine asks for; an empty text means the
-// newest net of runs/VARIANT.
+// newest net of runs/VARIANT, or else the one built into the program.
 func openEngineNet(v *rules.Variant, text string) (engine.Net, error) {
 	if text == "" {
 		text = filepath.Join("runs", v.Name())
 		if _, err := netFile(text); err != nil {
-			return engine.Net{}, fmt.Errorf("no net for %s: there is no %s; train one (kirin train --config %s) or name one with --net or the option Net", v.Name(), text, presetOf(v.Name()))
+			text = shippedNet
 		}
 	}
-	file, err := netFile(text)
-	if err != nil {
-		return engine.Net{}, err
-	}
-	w, err := network.ReadWeights(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return engine.Net{}, fmt.Errorf("net %s: no such file", text)
+	w, name, err := readNet(text, v.Name())
+	if errors.Is(err, network.ErrNotShipped) {
+		return engine.Net{}, fmt.Errorf("no net for %s: there is no run %s and %w; train one (kirin train --config %s) or name one (--net FILE, or the engine's option Net)",
+			v.Name(), filepath.Join("runs", v.Name()), network.ErrNotShipped, presetOf(v.Name()))
 	}
 	if err != nil {
 		return engine.Net{}, err
 	}
-	newEval, err := evaluators(w, v, kernel.Best(), file)
+	newEval, err := evaluators(w, v, kernel.Best(), name)
 	if err != nil {
 		return engine.Net{}, err
 	}
-	return engine.Net{Name: fmt.Sprintf("%s (net %s of step %d)", file, w.Form.Spec, w.Meta.Step), NewEvaluator: newEval}, nil
+	return engine.Net{Name: fmt.Sprintf("%s (net %s of step %d)", name, w.Form.Spec, w.Meta.Step), NewEvaluator: newEval}, nil
 }
 
 // presetOf is the preset that trains a game.

@@ -38,6 +38,24 @@ func untrained(t testing.TB, variant, spec string) string {
 	return file
 }
 
+func TestWhoNamesNoNetIsToldHowToGetOne(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range rules.Names() {
+		if _, err := network.Shipped(name); err == nil {
+			continue
+		}
+		v, err := rules.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for text, want := range map[string]string{"": "kirin train --config " + name, "shipped": "no net is built into this program"} {
+			if _, err := openEngineNet(v, text); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, net %q: %v, want %q", name, text, err, want)
+			}
+		}
+	}
+}
+
 // TestUSIGamesBreakNoRuleAndLoseNoTime plays whole games through a process of kirin engine and its protocol alone: every
 // move under a clock, most of them stopped at a random moment, many on ponder hits and misses.
 func TestUSIGamesBreakNoRuleAndLoseNoTime(t *testing.T) {

@@ -101,6 +101,8 @@ func TestArgumentsThatAreWrongGetOneSentence(t *testing.T) {
 		{"match --a random --b net:" + dir, "holds no weights yet"},
 		{"match --a random --b net:nowhere", "there is no such file or run"},
 		{"match --a random --b random --games 0", "games: 0 is below 1"},
+		{"match --a random --b random --games 3", "--games 3 is odd"},
+		{"match --a random --b net:x,depth=3", "the search of a net has no depth"},
 		{"match --a random --b material --sprt 1", "elo0,elo1"},
 		{"match --a random --b material --book nowhere", "nowhere"},
 		{"export --net x", `required flag(s) "format", "out" not set`},

@@ -34,9 +34,25 @@ type matchFlags struct {
 	book         string
 	journal      string
 	sprt         string
+	maxPlies     int
 	clock        match.Clock
 	asJSON       bool
 }
+
+// playerHelp tells how players are written.
+const playerHelp = `A player is one of
+  net:FILE  net:RUN@latest  net:RUN@first  net:RUN@STEP  net:shipped
+  random  material                                     fixed anchors
+  usi:COMMAND  uci:COMMAND  cecp:COMMAND  gnu:COMMAND  another engine
+followed by settings after commas:
+  net        sims=64 (default; a search as in training), or nodes=1000,
+             movetime=100ms, level=easy; mate=5000 threads=1 batch=4
+  usi, uci   nodes=1000 depth=3 movetime=100ms threads=1 timeout=60s
+             option.NAME=VALUE
+  cecp       the same without nodes
+  gnu        depth=3 (needed) timeout=60s
+  all        name=TEXT
+The search of a net has no depth.`
 
 func newMatch() *cobra.Command {
 	f := matchFlags{}
@@ -45,15 +61,11 @@ func newMatch() *cobra.Command {
 		Short: "Play two players against each other, with paired openings and error bars",
 		Long: `Match plays A against B. Each opening is played twice, with colours changed.
 
-A player is one of
-  net:FILE  net:RUN@latest  net:RUN@first  net:RUN@STEP    a net of ours
-  random  material                                         fixed anchors
-  usi:COMMAND  uci:COMMAND  cecp:COMMAND  gnu:COMMAND      another engine
-followed by settings after commas: sims=64 nodes=1000 movetime=100ms depth=3
-level=easy threads=1 name=TEXT option.NAME=VALUE (each kind takes some of them).
+` + playerHelp + `
 
 With --journal the match can be stopped and started again. Games in which an
-engine fails or disagrees about the rules are listed and count for nobody.`,
+engine fails or disagrees about the rules are listed and count for nobody. A game
+of --max-plies plies is a draw, whatever the rules say.`,
 		Example: `  kirin match --a net:runs/minishogi@latest --b net:runs/minishogi@first --games 100
   kirin match --a net:runs/minishogi,movetime=100ms --b usi:fairy-stockfish,nodes=100
   kirin match --a net:new.safetensors --b net:old.safetensors --games 2000 --sprt 0,20`,
@@ -66,10 +78,11 @@ engine fails or disagrees about the rules are listed and count for nobody.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.a, "a", "", "player A")
 	fl.StringVar(&f.b, "b", "", "player B")
-	fl.IntVar(&f.games, "games", 100, "number of games (the most, with --sprt)")
+	fl.IntVar(&f.games, "games", 100, "number of games, an even one (the most, with --sprt)")
 	fl.IntVar(&f.concurrency, "concurrency", 1, "games played at the same time")
 	fl.Uint64Var(&f.seed, "seed", 1, "of openings and players")
 	fl.IntVar(&f.openingPlies, "opening-plies", 6, "random plies before each pair")
+	fl.IntVar(&f.maxPlies, "max-plies", match.DefaultMaxPlies, "plies after which a game is a draw")
 	fl.StringVar(&f.book, "book", "", "file of start positions, one SFEN a line, instead")
 	fl.StringVar(&f.journal, "journal", "", "file for the games; a match with the same file goes on")
 	fl.StringVar(&f.sprt, "sprt", "", "stop when decided: elo0,elo1[,alpha,beta]")
@@ -87,8 +100,11 @@ func (f *matchFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if f.games%2 != 0 {
+		return fmt.Errorf("--games %d is odd: each opening is played twice, with colours changed", f.games)
+	}
 	o := match.Options{
-		Variant: v, Games: f.games, Concurrency: f.concurrency, Seed: f.seed, Journal: f.journal, Clock: f.clock,
+		Variant: v, MaxPlies: f.maxPlies, Games: f.games, Concurrency: f.concurrency, Seed: f.seed, Journal: f.journal, Clock: f.clock,
 		Openings: match.Openings{Plies: f.openingPlies},
 	}
 	if f.book != "" {
@@ -162,6 +178,9 @@ func writeResult(w io.Writer, r match.Result) {
 	if s := r.SPRT; s != nil {
 		fmt.Fprintf(w, "SPRT [%g, %g]: %s (LLR %.2f in [%.2f, %.2f])\n", s.Elo0, s.Elo1, s.Decision, s.LLR, s.Lower, s.Upper)
 	}
+	for _, c := range r.Claims {
+		fmt.Fprintln(w, c)
+	}
 	for _, x := range r.Disagreements {
 		fmt.Fprintf(w, "game %d not counted, the players disagree about the rules: %s\n  start %s moves %s\n", x.Game, x.Detail, x.Start, x.Moves)
 	}
@@ -211,15 +230,11 @@ func openNet(ref match.NetRef, v *rules.Variant) (func() selfplay.Evaluator, err
 	if ref.At != "" {
 		text += "@" + ref.At
 	}
-	file, err := netFile(text)
+	w, name, err := readNet(text, v.Name())
 	if err != nil {
 		return nil, err
 	}
-	w, err := network.ReadWeights(file)
-	if err != nil {
-		return nil, err
-	}
-	return evaluators(w, v, kernel.Best(), file)
+	return evaluators(w, v, kernel.Best(), name)
 }
 
 // maxLeaves bounds what one thread of a search asks a net at once.

@@ -65,6 +65,23 @@ func (r *runDir) readNet(p pointer) (*network.Weights, error) {
 	return w, nil
 }
 
+// shippedNet is the text that names the net built into the program.
+const shippedNet = "shipped"
+
+// readNet reads the net that a player's text names, and says where it was found.
+func readNet(text, variant string) (w *network.Weights, name string, err error) {
+	if text == shippedNet {
+		w, err = network.Shipped(variant)
+		return w, "shipped net", err
+	}
+	file, err := netFile(text)
+	if err != nil {
+		return nil, "", err
+	}
+	w, err = network.ReadWeights(file)
+	return w, file, err
+}
+
 // netFile finds the file that a player's text names: a weights file, a run's
 // folder, RUN@latest, RUN@first or RUN@STEP.
 func netFile(text string) (string, error) {

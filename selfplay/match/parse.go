@@ -134,7 +134,11 @@ func (s *Spec) set(allowed []string, part string) error {
 		return nil
 	}
 	if !slices.Contains(allowed, key) {
-		return fmt.Errorf("%s: not a setting of %s players (%s)", key, s.Kind, strings.Join(allowed, ", "))
+		hint := ""
+		if s.Kind == "net" && key == "depth" {
+			hint = "; the search of a net has no depth, use nodes, sims or movetime"
+		}
+		return fmt.Errorf("%s: not a setting of %s players (%s)%s", key, s.Kind, strings.Join(allowed, ", "), hint)
 	}
 	count := func(least int64) (int64, error) {
 		n, err := strconv.ParseInt(value, 10, 64)

@@ -216,8 +216,8 @@ func (r *Result) count(g *Game) bool {
 // failuresInARow ends a match: an engine that fails so often will not play.
 const failuresInARow = 4
 
-// defaultMaxPlies ends games where no rule does.
-const defaultMaxPlies = 1000
+// DefaultMaxPlies ends games where no rule does.
+const DefaultMaxPlies = 1000
 
 // runner is a match being played.
 type runner struct {
@@ -241,7 +241,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("match: %w", err)
 	}
 	if o.MaxPlies == 0 {
-		o.MaxPlies = defaultMaxPlies
+		o.MaxPlies = DefaultMaxPlies
 	}
 	header := o.header()
 	log, games, err := openJournal(o.Journal, header)
