@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -105,15 +106,20 @@ func ReadExperiment(file string) (*Experiment, error) {
 	return e, nil
 }
 
-func parseExperiment(text []byte) (*Experiment, error) {
+func parseExperiment(text []byte) (e *Experiment, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the decoder does so over some tags
+			e, err = nil, fmt.Errorf("no YAML that can be read: %v", p)
+		}
+	}()
 	if bytes.IndexByte(text, 0) >= 0 {
 		return nil, errors.New("not a text file")
 	}
-	e := DefaultExperiment()
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&e); err != nil {
+	x := DefaultExperiment()
+	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&x); err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.New(oneLine(err))
 	}
-	return &e, nil
+	return &x, nil
 }
 
 // experimentName is what experiments and configurations may be called: they
