@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,14 +63,15 @@ func runState(t *testing.T, dir string) (weights, checkpoint string, games map[i
 func TestLockstepIsAFunctionOfItsConfigurationHoweverOftenItIsKilled(t *testing.T) {
 	dir := t.TempDir()
 	whole, broken := filepath.Join(dir, "whole"), filepath.Join(dir, "broken")
-	mustRun(t, tiny(whole, "--set", "schedule=lockstep", "--set", "selfplay.workers=1", "--steps", "40")...)
+	settings := []string{"--set", "schedule=lockstep", "--set", "selfplay.side_share=0.4", "--set", "selfplay.opening_temperature=1", "--steps", "40"}
+	mustRun(t, tiny(whole, append(slices.Clone(settings), "--set", "selfplay.workers=1")...)...)
 
 	rng := rand.New(rand.NewPCG(1, 2))
 	for attempt := 0; ; attempt++ {
 		if attempt > 40 {
 			t.Fatal("the killed run does not get to its end")
 		}
-		c, errs := program(t, tiny(broken, "--set", "schedule=lockstep", "--set", "selfplay.workers=3", "--set", "selfplay.games=3", "--steps", "40")...)
+		c, errs := program(t, tiny(broken, append(slices.Clone(settings), "--set", "selfplay.workers=3", "--set", "selfplay.games=3")...)...)
 		if _, err := os.Stat(filepath.Join(broken, "config.yaml")); err == nil {
 			c, errs = program(t, "train", "--dir", broken, "--steps", "40", "--set", fmt.Sprint("selfplay.workers=", 1+attempt%3))
 		}
