@@ -120,7 +120,7 @@ func GrafanaDashboard() []byte {
 			}
 			add(object{"type": "timeseries", "title": p.title, "description": p.help, "datasource": source, "targets": targets,
 				"fieldConfig": object{"defaults": object{"unit": p.unit, "custom": object{"lineWidth": 1, "fillOpacity": fill, "stacking": stacking, "showPoints": "never"}}, "overrides": []object{}},
-				"options":     object{"legend": object{"displayMode": "list", "placement": "bottom", "showLegend": true}, "tooltip": object{"mode": "multi", "sort": "desc"}}}, i%3*8, 8, 8)
+				"options":     object{"legend": object{"displayMode": "list", "placement": "bottom", "showLegend": true, "calcs": []string{}}, "tooltip": object{"mode": "multi", "sort": "desc"}}}, i%3*8, 8, 8)
 			if i%3 == 2 || i == len(row.panels)-1 {
 				y += 8
 			}
@@ -132,8 +132,7 @@ func GrafanaDashboard() []byte {
 		"templating": object{"list": []object{
 			{"name": "source", "label": "Prometheus", "type": "datasource", "query": "prometheus"},
 			{"name": "instance", "label": "Run", "type": "query", "datasource": source, "refresh": 2, "includeAll": true, "multi": true,
-				"definition": "label_values(kirin_build_info, instance)",
-				"query":      object{"query": "label_values(kirin_build_info, instance)", "refId": "runs"}},
+				"query": object{"query": "label_values(kirin_build_info, instance)", "refId": "runs"}},
 		}},
 		"annotations": object{"list": []object{}}, "panels": panels,
 	}, "", "  ")
