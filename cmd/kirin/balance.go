@@ -58,6 +58,13 @@ func (b *balance) set(played, samples int64) {
 	b.signal()
 }
 
+// counts returns both counts.
+func (b *balance) counts() (played, samples int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.played, b.samples
+}
+
 // addSamples counts samples drawn.
 func (b *balance) addSamples(n int) {
 	b.mu.Lock()

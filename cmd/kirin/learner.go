@@ -43,6 +43,8 @@ type learner struct {
 	rng     *rand.Rand
 	samples []dataset.Sample
 	seen    func(g *dataset.Game) // each game that enters the window
+	// published is told of each new net; may be nil.
+	published func(pointer) error
 
 	state    loopState
 	before   time.Duration // CPU time of earlier starts
@@ -363,7 +365,11 @@ func (l *learner) save(publish bool) error {
 	l.saved = l.state.Step
 	l.metrics.Train.CheckpointStep.Set(float64(l.state.Step))
 	if publish {
-		if _, err := l.run.publish(l.averaged(), l.state.Step); err != nil {
+		p, err := l.run.publish(l.averaged(), l.state.Step)
+		if err == nil && l.published != nil {
+			err = l.published(p)
+		}
+		if err != nil {
 			return err
 		}
 		if err := l.run.thinWeights(l.run.cfg.Loop.KeepWeights); err != nil {

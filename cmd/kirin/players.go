@@ -29,9 +29,10 @@ const retryEvery = time.Second
 // netServer hands the newest net to the players of this process. All of them
 // share the packed weights.
 type netServer struct {
-	run *runDir
-	set *kernel.Set
-	enc *encode.Encoder
+	nets    netSource
+	variant *rules.Variant
+	set     *kernel.Set
+	enc     *encode.Encoder
 
 	mu    sync.Mutex
 	at    time.Time // when weights/latest was last read
@@ -40,18 +41,26 @@ type netServer struct {
 	fault error
 }
 
-// newest returns the net that weights/latest names. The file is read at most
-// every 200 ms.
+// netSource is where nets come from: a run's folder, or a trainer on another
+// machine.
+type netSource interface {
+	// latest names the newest net; fs.ErrNotExist when there is none yet.
+	latest() (pointer, error)
+	readNet(pointer) (*network.Weights, error)
+}
+
+// newest returns the newest net of the source, which is asked at most every
+// 200 ms.
 func (s *netServer) newest() (*network.Net, pointer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.net != nil && time.Since(s.at) < 200*time.Millisecond {
 		return s.net, s.now, nil
 	}
-	p, err := s.run.latest()
+	p, err := s.nets.latest()
 	if err == nil && (s.net == nil || p != s.now) {
 		var w *network.Weights
-		if w, err = s.run.readNet(p); err == nil {
+		if w, err = s.nets.readNet(p); err == nil {
 			err = s.adopt(w, p)
 		}
 	}
@@ -64,12 +73,12 @@ func (s *netServer) newest() (*network.Net, pointer, error) {
 }
 
 func (s *netServer) adopt(w *network.Weights, p pointer) error {
-	if err := fits(w, s.run.variant, s.enc); err != nil {
-		return fmt.Errorf("%s: %w", s.run.weightsFile(p.step), err)
+	if err := fits(w, s.variant, s.enc); err != nil {
+		return fmt.Errorf("net of step %d: %w", p.step, err)
 	}
 	n, err := network.NewOn(w, s.set)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.run.weightsFile(p.step), err)
+		return fmt.Errorf("net of step %d: %w", p.step, err)
 	}
 	s.net, s.now = n, p
 	return nil
@@ -91,12 +100,12 @@ func fits(w *network.Weights, v *rules.Variant, enc *encode.Encoder) error {
 // the newest net and stores it, whatever it takes, when it has ended.
 type player struct {
 	server  *netServer
-	store   *dataset.Store
+	games   gameStore
 	metrics *metrics.Metrics
 	name    string
 	seed    uint64        // of this process's games
 	number  *atomic.Int64 // next game, shared by the workers of the process
-	games   int           // evaluator's batch
+	batch   int           // evaluator's
 	started *atomic.Int64 // games begun, against limit
 	limit   int64         // 0: none
 	starts  *selfplay.Starts
@@ -106,7 +115,6 @@ type player struct {
 	current string // net of the evaluator
 	eval    *eval.Evaluator
 	running map[string]int
-	writers map[string]netWriter
 	ctx     context.Context
 	clock   *metrics.Clock
 }
@@ -137,7 +145,7 @@ func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
 	}
 	p.metrics.Working(p.name)
 	if ptr.sum != p.current {
-		p.current, p.eval = ptr.sum, eval.New(net, p.games)
+		p.current, p.eval = ptr.sum, eval.New(net, p.batch)
 		p.metrics.Selfplay.NetStep.Set(float64(ptr.step))
 	}
 	n := p.number.Add(1) - 1
@@ -153,31 +161,62 @@ func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
 	}, true
 }
 
-// Append stores a game and closes the writers of nets that no running game
-// uses any more.
+// gameStore is where a player's finished games go.
+type gameStore interface {
+	// append returns when the game is safe, or with an error that lasts.
+	append(ctx context.Context, g *dataset.Game) error
+	// retire is told of a net that no running game uses any more.
+	retire(net string) error
+	close() error
+}
+
+// Append stores a game and retires the nets that no running game uses any more.
 func (p *player) Append(g *dataset.Game) error {
-	w, err := p.writer(g.Net)
-	if err != nil {
+	if err := p.games.append(p.ctx, g); err != nil {
 		return err
 	}
-	sink := patientSink{ctx: p.ctx, name: p.name, metrics: p.metrics, writer: w}
-	if err := sink.Append(g); err != nil {
-		return err
-	}
-	p.starts.Add(g)
 	if p.finished != nil {
 		p.finished(g)
 	}
 	p.running[g.Net]--
-	for net, w := range p.writers {
-		if net != p.current && p.running[net] == 0 {
-			if err := w.Close(); err != nil && !waitable(err) {
+	for net, n := range p.running {
+		if net != p.current && n == 0 {
+			if err := p.games.retire(net); err != nil {
 				return err
 			}
-			delete(p.writers, net)
 			delete(p.running, net)
 		}
 	}
+	return nil
+}
+
+// folder stores the games of one player in the run's folder.
+type folder struct {
+	store   *dataset.Store
+	name    string
+	metrics *metrics.Metrics
+	writers map[string]netWriter
+}
+
+func (f *folder) append(ctx context.Context, g *dataset.Game) error {
+	w, err := f.writer(g.Net)
+	if err != nil {
+		return err
+	}
+	sink := patientSink{ctx: ctx, name: f.name, metrics: f.metrics, writer: w}
+	return sink.Append(g)
+}
+
+// retire closes the writer of a net.
+func (f *folder) retire(net string) error {
+	w, ok := f.writers[net]
+	if !ok {
+		return nil
+	}
+	if err := w.Close(); err != nil && !waitable(err) {
+		return err
+	}
+	delete(f.writers, net)
 	return nil
 }
 
@@ -210,23 +249,23 @@ func (s *patientSink) Append(g *dataset.Game) error {
 // writer returns the writer of a net's games. Games of two nets overlap for a
 // while after a change; each net has its own writer, "w00a", "w00b", so that
 // they do not tear each other's shards apart.
-func (p *player) writer(net string) (*dataset.Writer, error) {
-	if w, ok := p.writers[net]; ok {
+func (f *folder) writer(net string) (*dataset.Writer, error) {
+	if w, ok := f.writers[net]; ok {
 		return w.Writer, nil
 	}
 	used := [26]bool{}
-	for _, w := range p.writers {
+	for _, w := range f.writers {
 		used[w.letter] = true
 	}
 	letter := slices.Index(used[:], false)
 	if letter < 0 {
 		return nil, fmt.Errorf("games of more than %d nets are under way at once", len(used))
 	}
-	w, err := p.store.Writer(fmt.Sprintf("%s%c", p.name, 'a'+letter))
+	w, err := f.store.Writer(fmt.Sprintf("%s%c", f.name, 'a'+letter))
 	if err != nil {
 		return nil, err
 	}
-	p.writers[net] = netWriter{w, letter}
+	f.writers[net] = netWriter{w, letter}
 	return w, nil
 }
 
@@ -236,10 +275,10 @@ type netWriter struct {
 	letter int
 }
 
-// close seals what the worker has written.
-func (p *player) close() error {
+// close seals what the player has written.
+func (f *folder) close() error {
 	var err error
-	for _, w := range p.writers {
+	for _, w := range f.writers {
 		err = errors.Join(err, w.Close())
 	}
 	return err
@@ -263,7 +302,8 @@ func (cr *crew) join(w *selfplay.Worker) {
 
 // crewConfig is what start needs besides the run.
 type crewConfig struct {
-	store    *dataset.Store
+	games    func(player string) gameStore // of each player
+	seed     uint64                        // of all games of this process
 	metrics  *metrics.Metrics
 	server   *netServer
 	balance  *balance
@@ -276,10 +316,6 @@ type crewConfig struct {
 
 // start starts the workers of the free schedule.
 func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
-	session, err := r.session()
-	if err != nil {
-		return err
-	}
 	starts, err := r.starts()
 	if err != nil {
 		return err
@@ -293,18 +329,17 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		name := fmt.Sprintf("%sw%02d", c.prefix, i)
 		p := &player{
-			server: c.server, store: c.store, metrics: c.metrics,
-			name:     fmt.Sprintf("%sw%02d", c.prefix, i),
-			seed:     mix(r.cfg.Seed, uint64(session)),
+			server: c.server, games: c.games(name), metrics: c.metrics, name: name,
+			seed:     c.seed,
 			number:   &number,
 			started:  &started,
 			limit:    c.limit,
 			starts:   starts,
-			games:    r.cfg.Selfplay.Games,
+			batch:    r.cfg.Selfplay.Games,
 			finished: c.finished,
 			running:  map[string]int{},
-			writers:  map[string]netWriter{},
 		}
 		cfg := workerConfig(r, c.server.set, p.name)
 		cfg.Gate = func(ctx context.Context) error {
@@ -322,6 +357,20 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 	}
 	c.metrics.Selfplay.Workers.Set(float64(n))
 	return nil
+}
+
+// folders stores each player's games in the run's folder.
+func folders(s *dataset.Store, m *metrics.Metrics) func(string) gameStore {
+	return func(name string) gameStore {
+		return &folder{store: s, name: name, metrics: m, writers: map[string]netWriter{}}
+	}
+}
+
+// sessionSeed is the seed of the games of one start: no two starts play the
+// same games.
+func (r *runDir) sessionSeed() (uint64, error) {
+	session, err := r.session()
+	return mix(r.cfg.Seed, uint64(session)), err
 }
 
 // workerConfig is what every worker of a run shares.
@@ -342,7 +391,7 @@ func (cr *crew) run(ctx context.Context, w *selfplay.Worker, p *player, onFault 
 	p.clock = p.metrics.Clock(metrics.PartSearch)
 	defer p.clock.Stop()
 	err := w.Run(ctx, p, p)
-	err = errors.Join(ignoreCancel(err), p.close())
+	err = errors.Join(ignoreCancel(err), p.games.close())
 	if err != nil {
 		cr.mu.Lock()
 		cr.fault = errors.Join(cr.fault, fmt.Errorf("worker %s: %w", p.name, err))

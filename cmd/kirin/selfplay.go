@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"kirin/dataset"
+	"kirin/metrics"
 	"kirin/network/encode"
 	"kirin/rules"
+	"kirin/selfplay/fleet"
 
 	"github.com/spf13/cobra"
 )
@@ -22,6 +24,9 @@ type selfplayFlags struct {
 	name     string
 	workers  int
 	address  string
+	join     string
+	queue    string
+	quota    dataset.Bytes
 }
 
 func newSelfplay() *cobra.Command {
@@ -31,8 +36,13 @@ func newSelfplay() *cobra.Command {
 		Short: "Play training games into a run's folder, without a trainer",
 		Long: `Selfplay is the players of "kirin train" alone: it plays with the newest net of
 the run and writes games for the trainer ("kirin learn" or "kirin train") to
-read. Any number of these processes may work on one folder.`,
-		Example: "  kirin selfplay --dir runs/minishogi --for 1h",
+read. Any number of these processes may work on one folder.
+
+With --join it plays for a trainer on another machine, which was started with
+--listen: it fetches configuration and weights and sends its games. What the
+trainer does not have yet is kept in the worker's folder, and goes with the next
+start if need be. See docs/fleet.md.`,
+		Example: "  kirin selfplay --dir runs/minishogi --for 1h\n  kirin selfplay --join nats://desk:5475 --name laptop",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.run(cmd.Context(), cmd.ErrOrStderr())
@@ -45,11 +55,18 @@ read. Any number of these processes may work on one folder.`,
 	fl.StringVar(&f.name, "name", "", "name of these players among all that write into the folder (default p and the process's number)")
 	fl.IntVar(&f.workers, "workers", -1, "playing goroutines, 0 for one per core (default: the run's setting)")
 	fl.StringVar(&f.address, "web", "", "host:port for /metrics (default: none)")
-	cmd.MarkFlagRequired("dir")
+	fl.Var((*given)(&f.join), "join", "play for a trainer on another machine: its URL (nats://HOST:PORT), or the file of an invitation")
+	fl.Var((*given)(&f.queue), "queue", "with --join: name of the run's queue, where several share a NATS cluster (default "+fleet.DefaultQueue+")")
+	f.quota = 256 << 20
+	fl.Var((*amount)(&f.quota), "quota", "with --join: most that finished games may take here before play pauses")
+	cmd.MarkFlagsOneRequired("dir", "join")
 	return cmd
 }
 
 func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
+	if f.join != "" {
+		return f.joinRun(ctx, stderr)
+	}
 	r, err := openRun(f.dir)
 	if err != nil {
 		return err
@@ -81,14 +98,11 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 		ctx, stop = context.WithTimeout(ctx, f.duration)
 		defer stop()
 	}
-	if f.address != "" {
-		url, closeWeb, err := serveMetrics(f.address, m)
-		if err != nil {
-			return err
-		}
-		defer closeWeb()
-		p.say("metrics %s/metrics", url)
+	closeWeb, err := f.serveMetrics(m, p)
+	if err != nil {
+		return err
 	}
+	defer closeWeb()
 	crew := &crew{}
 	mon := newMonitor(m, crew)
 	balance := newBalance(r.cfg.Loop.SamplesPerPosition, slack(r.cfg))
@@ -97,9 +111,13 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	server := &netServer{run: r, set: set, enc: enc}
+	seed, err := r.sessionSeed()
+	if err != nil {
+		return err
+	}
+	server := &netServer{nets: r, variant: r.variant, set: set, enc: enc}
 	err = crew.start(ctx, r, crewConfig{
-		store: store, metrics: m, server: server, balance: balance, limit: f.games, prefix: f.name, onFault: cancel,
+		games: folders(store, m), seed: seed, metrics: m, server: server, balance: balance, limit: f.games, prefix: f.name, onFault: cancel,
 		finished: mon.finished,
 		watch:    func(*dataset.Game, *rules.Position) {},
 	})
@@ -107,11 +125,30 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	p.say("playing %s for %s as %s, kernel set %s", r.variant.Name(), r.dir, f.name, set.Name())
+	return f.watch(ctx, cancel, m, mon, crew, p, func(rates) {})
+}
+
+// serveMetrics serves /metrics where --web says.
+func (f *selfplayFlags) serveMetrics(m *metrics.Metrics, p *progress) (func(), error) {
+	if f.address == "" {
+		return func() {}, nil
+	}
+	url, closeWeb, err := serveMetrics(f.address, m)
+	if err != nil {
+		return nil, err
+	}
+	p.say("metrics %s/metrics", url)
+	return closeWeb, nil
+}
+
+// watch shows the progress until the players have ended.
+func (f *selfplayFlags) watch(ctx context.Context, cancel func(), m *metrics.Metrics, mon *monitor, crew *crew, p *progress, tick func(rates)) error {
 	ended := make(chan error, 1)
 	go func() { ended <- crew.wait(); cancel() }()
 	began := time.Now()
 	mon.follow(ctx, func(time.Time) {
 		q := mon.measure(0)
+		tick(q)
 		line := fmt.Sprintf("games %s  %s plies/s  %.1f games/s", count(float64(mon.finishedGames())), count(q.plies), q.games)
 		for _, w := range m.Waits() {
 			line += fmt.Sprintf("  [%s waits: %s]", w.Part, w.Reason)
@@ -122,7 +159,7 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 		}
 		p.show(line)
 	})
-	err = <-ended
+	err := <-ended
 	p.finish()
 	if err == nil {
 		p.say("%d games played", mon.finishedGames())

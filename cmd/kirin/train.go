@@ -35,6 +35,7 @@ type loopFlags struct {
 	games    int64
 	steps    int
 	from     string
+	fleet    hostFlags
 	asJSON   bool
 }
 
@@ -84,6 +85,7 @@ nets they play with. One trainer works on a run at a time.`,
 
 func (f *loopFlags) add(cmd *cobra.Command) {
 	f.runFlags.add(cmd)
+	f.fleet.add(cmd)
 	cmd.Flags().DurationVar(&f.duration, "for", 0, "stop after this time, for example 10m or 8h (0: no limit)")
 	cmd.Flags().IntVar(&f.steps, "steps", 0, "stop at this training step of the run (0: no limit)")
 	cmd.Flags().StringVar(&f.from, "from", "", "start a new run from these weights: FILE, RUN@latest, RUN@STEP")
@@ -170,6 +172,10 @@ func (f *loopFlags) train(ctx context.Context, p *progress, play bool) (r *runDi
 			cancel()
 		}()
 	}
+	fleet, err := f.fleet.start(ctx, r, l, cancel)
+	if err != nil {
+		return nil, nil, err
+	}
 	follower := make(chan struct{})
 	began := time.Now()
 	watchCtx, stopWatch := context.WithCancel(context.Background())
@@ -186,7 +192,7 @@ func (f *loopFlags) train(ctx context.Context, p *progress, play bool) (r *runDi
 			p.show(mon.line(l, f.left(began, l)))
 		})
 	}()
-	err = f.loop(ctx, cancel, r, l, joint{store, set, crew, web, play})
+	err = f.loop(ctx, cancel, r, l, joint{store, set, crew, web, fleet, play})
 	stopWatch()
 	<-follower
 	web.point(time.Now(), l)
@@ -202,6 +208,7 @@ type joint struct {
 	set   *kernel.Set
 	crew  *crew
 	web   *web
+	fleet *host
 	play  bool
 }
 
@@ -229,15 +236,18 @@ func (f *loopFlags) loop(ctx context.Context, cancel func(), r *runDir, l *learn
 		}
 	} else {
 		if o.play {
-			server := &netServer{run: r, set: o.set, enc: l.enc}
-			err = o.crew.start(ctx, r, crewConfig{store: o.store, metrics: l.metrics, server: server, balance: l.balance, onFault: cancel, watch: watch})
+			var seed uint64
+			if seed, err = r.sessionSeed(); err == nil {
+				server := &netServer{nets: r, variant: r.variant, set: o.set, enc: l.enc}
+				err = o.crew.start(ctx, r, crewConfig{games: folders(o.store, l.metrics), seed: seed, metrics: l.metrics, server: server, balance: l.balance, onFault: cancel, watch: watch})
+			}
 		}
 		if err == nil {
 			err = l.free(ctx)
 		}
 	}
 	cancel()
-	err = errors.Join(ignoreCancel(err), o.crew.wait())
+	err = errors.Join(ignoreCancel(err), o.crew.wait(), o.fleet.stop())
 	<-rated
 	err = errors.Join(err, rating)
 	unread := l.state.Games
@@ -314,19 +324,28 @@ func kernelSet(name string) (*kernel.Set, error) {
 
 // begin opens what every program that works on a run needs.
 func (r *runDir) begin(p *progress) (*kernel.Set, *metrics.Metrics, *dataset.Store, error) {
+	m := metrics.New()
+	set, err := r.prepare(m)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m.SetRun(filepath.Base(r.dir), r.variant.Name(), r.variant.Rules(), r.cfg.Net.Spec)
+	store, err := openStore(r, m, p.say)
+	return set, m, store, err
+}
+
+// prepare sets up what every process that plays or trains shares.
+func (r *runDir) prepare(m *metrics.Metrics) (*kernel.Set, error) {
 	debug.SetMemoryLimit(memoryLimit)
 	// Most of what lives is numbers, which the collector need not look into: it
 	// may run often, and the memory stays near what is in use.
 	debug.SetGCPercent(15)
 	set, err := kernelSet(r.cfg.Kernel)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	m := metrics.New()
 	m.SetBuild(version, revision(), set.Name())
-	m.SetRun(filepath.Base(r.dir), r.variant.Name(), r.variant.Rules(), r.cfg.Net.Spec)
-	store, err := openStore(r, m, p.say)
-	return set, m, store, err
+	return set, nil
 }
 
 // openStore opens the run's games and reports what had to be put aside.

@@ -1,0 +1,266 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"kirin/dataset"
+	"kirin/dataset/whole"
+)
+
+// Verification is what playing a game again has shown.
+type Verification struct {
+	Same       bool
+	Impossible bool   // another kernel set, version or settings: there is nothing to compare
+	Why        string // a sentence, when it is not the same
+}
+
+// checks plays games again, one at a time, beside the intake.
+type checks struct {
+	verify func(context.Context, *dataset.Game) (Verification, error)
+	todo   chan *message
+	wg     sync.WaitGroup
+
+	mu   sync.Mutex
+	held map[dataset.ID]struct{}
+	done []*checked
+}
+
+type checked struct {
+	*message
+	found Verification
+	err   error
+}
+
+// maxChecks is the number of games that may wait to be played again.
+const maxChecks = 64
+
+func newChecks(verify func(context.Context, *dataset.Game) (Verification, error)) *checks {
+	return &checks{verify: verify, todo: make(chan *message, maxChecks), held: map[dataset.ID]struct{}{}}
+}
+
+func (c *checks) start(ctx context.Context) {
+	if c.verify == nil {
+		return
+	}
+	c.wg.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case m := <-c.todo:
+				found, err := c.verify(ctx, m.game)
+				c.mu.Lock()
+				c.done = append(c.done, &checked{m, found, err})
+				c.mu.Unlock()
+			}
+		}
+	})
+}
+
+func (c *checks) wait() { c.wg.Wait() }
+
+// offer hands a game over; false: there is no room.
+func (c *checks) offer(m *message) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case c.todo <- m:
+		c.held[m.game.ID] = struct{}{}
+		return true
+	default:
+		return false
+	}
+}
+
+// holds tells whether a game is being played again.
+func (c *checks) holds(id dataset.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.held[id]
+	return ok
+}
+
+// finished returns the games that have been played again, with the finding as
+// part of their verdict.
+func (c *checks) finished() []*message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []*message
+	for _, d := range c.done {
+		delete(c.held, d.game.ID)
+		d.message.found = d
+		d.message.twice = false
+		out = append(out, d.message)
+	}
+	c.done = nil
+	return out
+}
+
+// verified decides what playing a game again has to do with it. True: it may
+// be stored now.
+func (in *Intake) verified(m *message) (bool, error) {
+	key, _ := in.c.Keys.byName(m.key)
+	if f := m.found; f != nil {
+		switch {
+		case f.err != nil || f.found.Impossible:
+			in.c.Metrics.FleetVerified("impossible")
+		case f.found.Same:
+			in.c.Metrics.FleetVerified("same")
+			return true, nil
+		default:
+			in.c.Metrics.FleetVerified("different")
+			in.c.Say("worker %s is quarantined: game %v: %s", m.key, m.game.ID, f.found.Why)
+			if err := in.aside.Add(m.key, fmt.Sprintf("game %v: %s", m.game.ID, f.found.Why)); err != nil {
+				return false, err
+			}
+			return false, in.putAside(m, refuse(RefusedMismatch, "%s", f.found.Why))
+		}
+		if m.again {
+			in.refused(m, refuse(RefusedUnproven, "its result could neither be proven nor played again"))
+			return false, nil
+		}
+		return true, nil
+	}
+	if in.checks.holds(m.game.ID) {
+		return false, nil // delivered again meanwhile: the first delivery is acknowledged
+	}
+	share := in.c.Options.VerifyWorker
+	if key.Guest {
+		share = in.c.Options.VerifyGuest
+	}
+	if in.c.Verify == nil {
+		if m.again {
+			in.refused(m, refuse(RefusedUnproven, "its result could not be proven"))
+			return false, nil
+		}
+		return true, nil
+	}
+	if !m.again && rand.Float64() >= share {
+		return true, nil
+	}
+	if in.checks.offer(m) {
+		return false, nil
+	}
+	if m.again {
+		in.nc.Publish(m.reply, fmt.Appendf(nil, `-NAK {"delay": %d}`, 30*time.Second))
+		return false, nil
+	}
+	return true, nil
+}
+
+// maxAside is the size at which no more games of a worker are put aside.
+const maxAside = 64 << 20
+
+// putAside keeps a game for inspection, in a journal of its worker's, instead
+// of storing it.
+func (in *Intake) putAside(m *message, r *refusal) error {
+	if err := in.aside.keep(in.c.Judge.Codec, m.key, m.game); err != nil && (in.c.Patient == nil || !in.c.Patient(err)) {
+		return err
+	}
+	in.refused(m, r)
+	return nil
+}
+
+// Quarantine lists the workers whose games do not count, with the reason. The
+// list is quarantine.json in the run's fleet folder; games that were put aside
+// are in quarantine/<worker>.journal there.
+type Quarantine struct {
+	dir string
+
+	mu   sync.Mutex
+	list map[string]string
+}
+
+// OpenQuarantine reads the list; there need not be one.
+func OpenQuarantine(dir string) (*Quarantine, error) {
+	q := &Quarantine{dir: dir, list: map[string]string{}}
+	b, err := os.ReadFile(q.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return q, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &q.list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", q.file(), err)
+	}
+	return q, nil
+}
+
+func (q *Quarantine) file() string { return filepath.Join(q.dir, "quarantine.json") }
+
+// Has tells whether a worker's games are put aside.
+func (q *Quarantine) Has(worker string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, ok := q.list[worker]
+	return ok
+}
+
+// List returns the workers with their reasons.
+func (q *Quarantine) List() map[string]string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := map[string]string{}
+	for k, v := range q.list {
+		out[k] = v
+	}
+	return out
+}
+
+// Add puts a worker into quarantine.
+func (q *Quarantine) Add(worker, reason string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.list[worker] = reason
+	return q.write()
+}
+
+// Release lets a worker's games count again. A trainer that runs notices at
+// its next start.
+func (q *Quarantine) Release(worker string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := q.list[worker]; !ok {
+		return fmt.Errorf("%s is not quarantined", worker)
+	}
+	delete(q.list, worker)
+	return q.write()
+}
+
+func (q *Quarantine) write() error {
+	b, err := json.MarshalIndent(q.list, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(q.dir, 0o755); err != nil {
+		return err
+	}
+	return whole.WriteFile(q.file(), append(b, '\n'))
+}
+
+// keep appends a game to the journal of what was put aside.
+func (q *Quarantine) keep(codec *dataset.Codec, worker string, g *dataset.Game) error {
+	dir := filepath.Join(q.dir, "quarantine")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, worker+".journal")
+	if info, err := os.Stat(path); err == nil && info.Size() > maxAside {
+		return nil
+	}
+	j, _, err := dataset.OpenJournal(nil, path, codec)
+	if err != nil {
+		return err
+	}
+	return errors.Join(j.Append(g), j.Close())
+}
