@@ -242,6 +242,15 @@ const maxLeaves = 64
 
 // evaluators returns a maker of evaluators for a net, each for one thread.
 func evaluators(w *network.Weights, v *rules.Variant, set *kernel.Set, name string) (func() selfplay.Evaluator, error) {
+	n, err := packed(w, v, set, name)
+	if err != nil {
+		return nil, err
+	}
+	return func() selfplay.Evaluator { return eval.New(n, maxLeaves) }, nil
+}
+
+// packed makes weights ready to play; name is the file in errors.
+func packed(w *network.Weights, v *rules.Variant, set *kernel.Set, name string) (*network.Net, error) {
 	enc, err := encode.New(v)
 	if err != nil {
 		return nil, err
@@ -253,5 +262,5 @@ func evaluators(w *network.Weights, v *rules.Variant, set *kernel.Set, name stri
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return func() selfplay.Evaluator { return eval.New(n, maxLeaves) }, nil
+	return n, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 	"kirin/dataset/whole"
 	"kirin/metrics"
 	"kirin/network"
+	"kirin/network/eval"
 	"kirin/network/kernel"
 	"kirin/rules"
 	"kirin/selfplay"
@@ -43,6 +45,12 @@ type rater struct {
 	began   time.Time
 	spent   time.Duration // in the players' moves
 	faults  map[int]bool  // nets that could not be read
+
+	// What rating games use is kept for the next ones: made anew for each pair, it would be most of the program's garbage.
+	nets  map[int]*network.Net // by step: the net that is due and its opponent
+	last  int                  // step of the one asked for last
+	evals []*eval.Evaluator
+	used  int // of evals, by this pair
 }
 
 // newRater opens the run's rating games; nil when the configuration asks for
@@ -69,6 +77,7 @@ func newRater(r *runDir, l *learner, set *kernel.Set, table *ratingTable) (*rate
 	t := &rater{
 		run: r, set: set, metrics: l.metrics, table: table, status: &l.status, games: games, file: f, began: time.Now(),
 		rng: rand.New(rand.NewPCG(r.cfg.Seed, uint64(len(games)))), faults: map[int]bool{},
+		nets: map[int]*network.Net{},
 	}
 	if err := t.fit(); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -160,6 +169,7 @@ func netName(step int) string { return "step " + strconv.Itoa(step) }
 
 // playPair plays two games of a net against an opponent near its strength.
 func (t *rater) playPair(ctx context.Context, step int) error {
+	t.used = 0
 	a, err := t.entrant(step)
 	if err != nil {
 		t.faults[step] = true
@@ -241,18 +251,43 @@ func (t *rater) named(name string) (match.Entrant, error) {
 }
 
 func (t *rater) entrant(step int) (match.Entrant, error) {
-	file := t.run.weightsFile(step)
-	w, err := network.ReadWeights(file)
-	if err != nil {
-		return match.Entrant{}, err
-	}
-	newEval, err := evaluators(w, t.run.variant, t.set, file)
+	n, err := t.net(step)
 	if err != nil {
 		return match.Entrant{}, err
 	}
 	search := match.DefaultSearch()
 	search.Simulations, search.Tree = t.run.cfg.Rating.Simulations, t.run.cfg.Search
-	return t.timed(match.NetPlayer(netName(step), t.run.variant, func() selfplay.Evaluator { return newEval() }, search)), nil
+	return t.timed(match.NetPlayer(netName(step), t.run.variant, func() selfplay.Evaluator { return t.evaluator(n) }, search)), nil
+}
+
+// net returns the net of a step, and forgets all others but the one asked for
+// before.
+func (t *rater) net(step int) (*network.Net, error) {
+	n := t.nets[step]
+	if n == nil {
+		file := t.run.weightsFile(step)
+		w, err := network.ReadWeights(file)
+		if err != nil {
+			return nil, err
+		}
+		if n, err = packed(w, t.run.variant, t.set, file); err != nil {
+			return nil, err
+		}
+	}
+	maps.DeleteFunc(t.nets, func(s int, _ *network.Net) bool { return s != t.last })
+	t.nets[step], t.last = n, step
+	return n, nil
+}
+
+// evaluator returns one that this pair does not use yet.
+func (t *rater) evaluator(n *network.Net) selfplay.Evaluator {
+	if t.used == len(t.evals) {
+		t.evals = append(t.evals, eval.New(n, maxLeaves))
+	}
+	e := t.evals[t.used]
+	e.SetNet(n)
+	t.used++
+	return e
 }
 
 // timed accounts a player's CPU time to the rating games.
