@@ -127,3 +127,30 @@ func TestBenchEndgameFindsNoWrongProof(t *testing.T) {
 		}
 	}
 }
+
+func TestBenchEndingsCountsHowGamesEnd(t *testing.T) {
+	args := []string{"bench", "endings", "--variant", "minishogi", "--games", "4", "--sims", "2", "--spec", "1x8"}
+	rows := strings.Split(strings.TrimSpace(mustRun(t, append(args, "--json")...)), "\n")
+	if len(rows) != 2 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for i, text := range rows {
+		var r endingsRow
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, k := range r.Reasons {
+			n += k
+		}
+		if n != 4 || r.Games != 4 || (r.MateNodes > 0) != (i == 1) || r.Ended < 0 || r.Ended > 1 || r.Plies < 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if out := mustRun(t, args...); !strings.Contains(out, "% end before the limit") {
+		t.Error(out)
+	}
+	if status, _, errs := kirin(t, "bench", "endings", "--games", "0"); status == 0 || strings.Count(errs, "\n") != 1 {
+		t.Errorf("exit status %d, %q", status, errs)
+	}
+}
