@@ -129,7 +129,7 @@ func TestBenchEndgameFindsNoWrongProof(t *testing.T) {
 }
 
 func TestBenchEndingsCountsHowGamesEnd(t *testing.T) {
-	args := []string{"bench", "endings", "--variant", "minishogi", "--games", "4", "--sims", "2", "--spec", "1x8"}
+	args := []string{"bench", "endings", "--variant", "minishogi", "--games", "4", "--sims", "2", "--spec", "1x16"}
 	rows := strings.Split(strings.TrimSpace(mustRun(t, append(args, "--json")...)), "\n")
 	if len(rows) != 2 {
 		t.Fatalf("%d rows", len(rows))
