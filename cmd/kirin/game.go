@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kirin/rules"
+	"kirin/rules/notation"
 
 	"github.com/spf13/cobra"
 )
@@ -51,6 +52,23 @@ func (f *gameFlags) position() (*rules.Variant, *rules.Position, error) {
 		return nil, nil, fmt.Errorf("--sfen: %w", err)
 	}
 	return v, p, nil
+}
+
+// parseAnyMove reads a move in USI, Western or Japanese notation. Of several errors it returns the one that knows most.
+func parseAnyMove(p *rules.Position, text string) (rules.Move, error) {
+	var first error
+	for _, parse := range []func(*rules.Position, string) (rules.Move, error){
+		(*rules.Position).ParseMove, notation.ParseWestern, notation.ParseJapanese,
+	} {
+		m, err := parse(p, text)
+		if err == nil {
+			return m, nil
+		}
+		if first == nil || errors.Is(err, rules.ErrIllegalMove) && !errors.Is(first, rules.ErrIllegalMove) {
+			first = err
+		}
+	}
+	return rules.NoMove, first
 }
 
 // playMoves plays USI moves, naming the ply of one that is not legal.
