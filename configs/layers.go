@@ -284,13 +284,21 @@ func (r *Run) Text() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, doc, _ = bytes.Cut(doc, []byte("\n\n")) // the words about the preset itself
 	comments := yaml.CommentMap{}
 	var sink any
 	if err := yaml.UnmarshalWithOptions(doc, &sink, yaml.CommentToMap(comments)); err != nil {
 		return nil, err
 	}
-	return yaml.MarshalWithOptions(r, yaml.WithComment(comments))
+	text, err := yaml.MarshalWithOptions(r, yaml.WithComment(comments))
+	return append([]byte(textHead), text...), err
 }
+
+// textHead begins a complete configuration.
+const textHead = `# A complete configuration of kirin. Keys marked (changeable) may be given other
+# values when a run is continued; the others belong to the run for good.
+
+`
 
 // Hash identifies what the run learns: the keys that may not change.
 func (r *Run) Hash() string {
