@@ -108,7 +108,7 @@ Start here:
 	}
 	root.AddCommand(
 		newTrain(), newSelfplay(), newLearn(), newMatch(), newRate(), newWatch(), newExport(),
-		newCheck(), newReplay(), newConfig(), newPerft(), newMoves(), newShow(), newVersion(), newEngine(), newAnalyze(), newPlay(), newMate(), newBench(), newExperiment(),
+		newCheck(), newReplay(), newConfig(), newPerft(), newMoves(), newShow(), newVersion(), newEngine(), newAnalyze(), newPlay(), newMate(), newBench(), newFleet(), newExperiment(),
 	)
 	return root
 }
