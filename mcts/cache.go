@@ -25,6 +25,7 @@ type cached struct {
 	start uint64 // of the logits, counted like written
 	count int32
 	value rules.Value
+	plies float32 // below 0: nobody asked
 }
 
 // NewCache returns a cache of about the given size.
@@ -38,7 +39,8 @@ func NewCache[G Game](bytes int64) *Cache[G] {
 // Wrap returns an evaluator for one thread that asks the inner one only what the
 // cache does not know.
 func (c *Cache[G]) Wrap(inner Evaluator[G]) Evaluator[G] {
-	return &caching[G]{cache: c, inner: inner}
+	timed, _ := inner.(PliesEvaluator[G])
+	return &caching[G]{cache: c, inner: inner, timed: timed}
 }
 
 // Clear forgets everything, as is due when the net changes.
@@ -56,13 +58,16 @@ func (c *Cache[G]) Hits() (hits, asked uint64) {
 	return c.hits, c.asked
 }
 
-func (c *Cache[G]) find(key uint64, logits []float32, v *rules.Value) bool {
+func (c *Cache[G]) find(key uint64, logits []float32, v *rules.Value, plies *float32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked++
 	e := &c.entries[key&uint64(len(c.entries)-1)]
-	if e.key != key || int(e.count) != len(logits) || c.written-e.start > uint64(len(c.ring)) {
+	if e.key != key || int(e.count) != len(logits) || c.written-e.start > uint64(len(c.ring)) || plies != nil && e.plies < 0 {
 		return false
+	}
+	if plies != nil {
+		*plies = e.plies
 	}
 	at := int(e.start % uint64(len(c.ring)))
 	n := copy(logits, c.ring[at:])
@@ -72,7 +77,7 @@ func (c *Cache[G]) find(key uint64, logits []float32, v *rules.Value) bool {
 	return true
 }
 
-func (c *Cache[G]) put(key uint64, logits []float32, v rules.Value) {
+func (c *Cache[G]) put(key uint64, logits []float32, v rules.Value, plies float32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(logits) > len(c.ring) {
@@ -81,7 +86,7 @@ func (c *Cache[G]) put(key uint64, logits []float32, v rules.Value) {
 	at := int(c.written % uint64(len(c.ring)))
 	n := copy(c.ring[at:], logits)
 	copy(c.ring, logits[n:])
-	c.entries[key&uint64(len(c.entries)-1)] = cached{key, c.written, int32(len(logits)), v}
+	c.entries[key&uint64(len(c.entries)-1)] = cached{key, c.written, int32(len(logits)), v, plies}
 	c.written += uint64(len(logits))
 }
 
@@ -89,6 +94,7 @@ func (c *Cache[G]) put(key uint64, logits []float32, v rules.Value) {
 type caching[G Game] struct {
 	cache *Cache[G]
 	inner Evaluator[G]
+	timed PliesEvaluator[G] // inner, if it knows the plies left
 	due   []due
 }
 
@@ -97,19 +103,29 @@ type due struct {
 	key    uint64
 	logits []float32
 	value  *rules.Value
+	plies  *float32 // nil: not asked for
 }
 
 func (e *caching[G]) Add(g G, moves []rules.Move, logits []float32, v *rules.Value) {
+	e.AddPlies(g, moves, logits, v, nil)
+}
+
+// AddPlies may be asked for plies only if the inner evaluator knows them.
+func (e *caching[G]) AddPlies(g G, moves []rules.Move, logits []float32, v *rules.Value, plies *float32) {
 	key := g.CacheKey()
 	for _, m := range moves {
 		key = (key ^ uint64(m)) * 0x9e3779b97f4a7c15
 		key ^= key >> 29
 	}
-	if key = mix(key); e.cache.find(key, logits, v) {
+	if key = mix(key); e.cache.find(key, logits, v, plies) {
 		return
 	}
-	e.inner.Add(g, moves, logits, v)
-	e.due = append(e.due, due{key, logits, v})
+	if plies != nil {
+		e.timed.AddPlies(g, moves, logits, v, plies)
+	} else {
+		e.inner.Add(g, moves, logits, v)
+	}
+	e.due = append(e.due, due{key, logits, v, plies})
 }
 
 func (e *caching[G]) Flush() error {
@@ -119,7 +135,11 @@ func (e *caching[G]) Flush() error {
 	err := e.inner.Flush()
 	for _, d := range e.due {
 		if err == nil {
-			e.cache.put(d.key, d.logits, *d.value)
+			left := float32(-1)
+			if d.plies != nil {
+				left = *d.plies
+			}
+			e.cache.put(d.key, d.logits, *d.value, left)
 		}
 	}
 	e.due = e.due[:0]

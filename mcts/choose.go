@@ -162,7 +162,7 @@ func (nd *node) deviation() float64 {
 // looks only at moves with half the visits of the first.
 func (t *Tree) sooner(best int) int {
 	c := t.rootChild(best)
-	if t.o.MovesLeftSlack <= 0 || len(t.plies) < len(t.nodes) || c == nil || c.proof != unproven || c.weight == 0 {
+	if t.o.MovesLeftSlack <= 0 || len(t.plies) == 0 || c == nil || c.proof != unproven || c.weight == 0 {
 		return best
 	}
 	q := 1 - c.score()
@@ -192,6 +192,9 @@ func (t *Tree) sooner(best int) int {
 // pliesLeft is the average of the plies-left answers below a root move.
 func (t *Tree) pliesLeft(i int) float64 {
 	e := t.rootEdge(i)
+	if int(e.child) >= len(t.plies) {
+		return 0
+	}
 	return t.plies[e.child] / float64(max(t.nodes[e.child].visits, 1))
 }
 

@@ -26,6 +26,14 @@ type Evaluator[G any] interface {
 	Flush() error
 }
 
+// PliesEvaluator is an Evaluator that also knows how many plies are left in the
+// game. A Driver uses it, if its evaluators are all such, to end won games.
+type PliesEvaluator[G any] interface {
+	Evaluator[G]
+	// AddPlies is Add; plies gets the estimate at the next Flush.
+	AddPlies(g G, moves []rules.Move, logits []float32, v *rules.Value, plies *float32)
+}
+
 // DriverOptions are those of a search with several threads.
 type DriverOptions struct {
 	// Threads is the number of threads; with one a search is a function of the
@@ -81,10 +89,12 @@ type Driver[G Copyable[G]] struct {
 type thread[G Copyable[G]] struct {
 	game   G
 	eval   Evaluator[G]
+	timed  PliesEvaluator[G] // eval, if every thread's is one; else nil
 	leaves []int32
 	logits [][]float32 // by leaf, with room for every move
 	counts []int
 	values []rules.Value
+	plies  []float32
 }
 
 // NewDriver returns a driver for games with at most maxMoves moves in a position.
@@ -99,12 +109,39 @@ func NewDriver[G Copyable[G]](o DriverOptions, maxMoves int, newGame func() G, n
 		t.leaves = make([]int32, 0, o.Batch)
 		t.counts = make([]int, o.Batch)
 		t.values = make([]rules.Value, o.Batch)
+		t.plies = make([]float32, o.Batch)
 		t.logits = make([][]float32, o.Batch)
 		for j := range t.logits {
 			t.logits[j] = make([]float32, maxMoves)
 		}
 	}
+	d.timed()
 	return d
+}
+
+// timed lets the threads ask for the plies left, if all of them can and it matters.
+func (d *Driver[G]) timed() {
+	if d.o.Search.MovesLeftSlack <= 0 {
+		return
+	}
+	for i := range d.threads {
+		if !knowsPlies(d.threads[i].eval) {
+			return
+		}
+	}
+	for i := range d.threads {
+		d.threads[i].timed = d.threads[i].eval.(PliesEvaluator[G])
+	}
+}
+
+// knowsPlies tells whether an evaluator, or the one inside a cache's, answers with
+// the plies left.
+func knowsPlies[G Game](e Evaluator[G]) bool {
+	if c, ok := e.(*caching[G]); ok {
+		return c.timed != nil
+	}
+	_, ok := e.(PliesEvaluator[G])
+	return ok
 }
 
 // Search starts from nothing at g's position and searches until sims simulations
@@ -175,7 +212,11 @@ func (d *Driver[G]) work(ctx context.Context, t *thread[G]) {
 				d.tree.Expand(leaf, nil, rules.Value{Draw: 1})
 				continue
 			}
-			d.tree.Expand(leaf, t.logits[i][:t.counts[i]], t.values[i])
+			if t.timed != nil {
+				d.tree.ExpandPlies(leaf, t.logits[i][:t.counts[i]], t.values[i], t.plies[i])
+			} else {
+				d.tree.Expand(leaf, t.logits[i][:t.counts[i]], t.values[i])
+			}
 		}
 		if err != nil && d.err == nil {
 			d.err = fmt.Errorf("evaluate: %w", err)
@@ -202,7 +243,11 @@ func (d *Driver[G]) gather(ctx context.Context, t *thread[G]) bool {
 		i := len(t.leaves)
 		t.leaves = append(t.leaves, leaf)
 		t.counts[i] = len(moves)
-		t.eval.Add(t.game, moves, t.logits[i][:len(moves)], &t.values[i])
+		if t.timed != nil {
+			t.timed.AddPlies(t.game, moves, t.logits[i][:len(moves)], &t.values[i], &t.plies[i])
+		} else {
+			t.eval.Add(t.game, moves, t.logits[i][:len(moves)], &t.values[i])
+		}
 		for range depth {
 			t.game.Undo()
 		}

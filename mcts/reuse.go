@@ -50,7 +50,10 @@ func (t *Tree) compact(top int32) {
 	for len(t.remap) < len(t.nodes) {
 		t.remap = append(t.remap, 0)
 	}
-	timed := len(t.plies) >= len(t.nodes)
+	timed := len(t.plies) > 0
+	for timed && len(t.plies) < len(t.nodes) { // nodes that needed no answer
+		t.plies = append(t.plies, 0)
+	}
 	clear(t.remap[:top])
 	next, edge := root, int32(0)
 	for n := top; int(n) < len(t.nodes); n++ {

@@ -48,6 +48,7 @@ type Evaluator struct {
 type waiting struct {
 	logits []float32
 	value  *rules.Value
+	plies  *float32 // nil: not asked for
 	key    uint64
 }
 
@@ -55,6 +56,7 @@ type waiting struct {
 type answer struct {
 	key    uint64 // 0: none
 	value  rules.Value
+	plies  float32
 	logits []float32
 }
 
@@ -64,6 +66,7 @@ func New(net *network.Net, maxBatch int) *Evaluator {
 	e := &Evaluator{cache: make([]answer, CacheSize), waiting: make([]waiting, 0, n)}
 	e.request.Offsets = make([]int32, n+1)
 	e.request.Values = make([]rules.Value, n)
+	e.request.Plies = make([]float32, n)
 	e.SetNet(net)
 	return e
 }
@@ -98,6 +101,12 @@ func (e *Evaluator) Hits() uint64 { return e.hits }
 // returns. logits, one for each move in the same order, and v are written by
 // the end of the next Flush.
 func (e *Evaluator) Add(p *rules.Position, moves []rules.Move, logits []float32, v *rules.Value) {
+	e.AddPlies(p, moves, logits, v, nil)
+}
+
+// AddPlies is Add; plies, if not nil, gets the net's estimate of the plies left in
+// the game.
+func (e *Evaluator) AddPlies(p *rules.Position, moves []rules.Move, logits []float32, v *rules.Value, plies *float32) {
 	if !e.fits(p) {
 		return
 	}
@@ -105,6 +114,9 @@ func (e *Evaluator) Add(p *rules.Position, moves []rules.Move, logits []float32,
 	if a := e.slot(key); a.key == key && len(a.logits) == len(moves) {
 		copy(logits, a.logits)
 		*v = a.value
+		if plies != nil {
+			*plies = a.plies
+		}
 		e.hits++
 		return
 	}
@@ -117,7 +129,7 @@ func (e *Evaluator) Add(p *rules.Position, moves []rules.Move, logits []float32,
 	for _, m := range moves {
 		r.Index = append(r.Index, int32(e.enc.Index(p, m)))
 	}
-	e.waiting = append(e.waiting, waiting{logits[:len(moves)], v, key})
+	e.waiting = append(e.waiting, waiting{logits[:len(moves)], v, plies, key})
 	r.Offsets[len(e.waiting)] = int32(len(r.Index))
 }
 
@@ -172,8 +184,11 @@ func (e *Evaluator) run() {
 		}
 		copy(w.logits, logits)
 		*w.value = value
+		if w.plies != nil {
+			*w.plies = r.Plies[i]
+		}
 		a := e.slot(w.key)
-		a.key, a.value, a.logits = w.key, value, append(a.logits[:0], logits...)
+		a.key, a.value, a.plies, a.logits = w.key, value, r.Plies[i], append(a.logits[:0], logits...)
 		e.waiting[i] = waiting{}
 	}
 	e.evaluated += uint64(r.N)

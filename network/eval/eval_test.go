@@ -43,6 +43,7 @@ type asked struct {
 	moves  []rules.Move
 	logits []float32
 	value  rules.Value
+	plies  float32
 }
 
 // positions returns n positions of random games.
@@ -69,7 +70,7 @@ func positions(t testing.TB, game string, n int) []asked {
 func ask(t testing.TB, e *eval.Evaluator, list []asked) {
 	t.Helper()
 	for i := range list {
-		e.Add(list[i].pos, list[i].moves, list[i].logits, &list[i].value)
+		e.AddPlies(list[i].pos, list[i].moves, list[i].logits, &list[i].value, &list[i].plies)
 	}
 	if err := e.Flush(); err != nil {
 		t.Fatal(err)
@@ -85,6 +86,9 @@ func TestAnswersDependOnThePositionAlone(t *testing.T) {
 	e := eval.New(n, 7) // smaller than the batch: it runs in between
 	ask(t, e, together)
 	for i := range alone {
+		if x := alone[i].plies; !(x > 0) || x != together[i].plies {
+			t.Errorf("position %d: %v plies left alone, %v with others", i, x, together[i].plies)
+		}
 		if !slices.Equal(alone[i].logits, together[i].logits) || alone[i].value != together[i].value {
 			t.Errorf("position %d: %v %v alone, %v %v with others", i, alone[i].value, alone[i].logits, together[i].value, together[i].logits)
 		}
