@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"flag"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -119,6 +121,7 @@ type usiProcess struct {
 	t       *testing.T
 	v       *rules.Variant
 	cmd     *exec.Cmd
+	errs    *bytes.Buffer
 	to      io.Writer
 	lines   chan string
 	rng     *rand.Rand
@@ -137,7 +140,7 @@ func startUSI(t *testing.T, variant, net string) *usiProcess {
 		t.Fatal(err)
 	}
 	u := &usiProcess{t: t, v: v, lines: make(chan string, 1000), rng: rand.New(rand.NewPCG(3, 4)), margin: time.Hour}
-	u.cmd, _ = program(t, "engine", "--variant", variant, "--net", net)
+	u.cmd, u.errs = program(t, "engine", "--variant", variant, "--net", net)
 	if u.to, err = u.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +185,9 @@ func (u *usiProcess) wait(word string) string {
 				return line
 			}
 		case <-timer.C:
-			u.t.Fatalf("no %s", word)
+			_ = u.cmd.Process.Signal(syscall.SIGQUIT) // a Go program then says where it hangs
+			u.cmd.Wait()
+			u.t.Fatalf("no %s\n%s", word, u.errs)
 		}
 	}
 }

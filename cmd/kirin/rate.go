@@ -16,16 +16,25 @@ import (
 
 func newRate() *cobra.Command {
 	dir, plot := "runs/"+configs.Presets()[0], ""
-	var asJSON bool
+	var ladder ladderFlags
 	cmd := &cobra.Command{
 		Use:   "rate",
 		Short: "Fit the ratings of a run's nets over all their rating games",
 		Long: `Rate fits one rating per player over every rating game that the run has played:
 its nets, and the fixed anchors random (0) and material. Draws and the advantage
-of moving first are part of the model; the intervals are 95 %.`,
-		Example: "  kirin rate --dir runs/minishogi --plot ratings.svg",
-		Args:    cobra.NoArgs,
+of moving first are part of the model; the intervals are 95 %.
+
+With --ladder it plays instead: pair after pair against another engine, each at the
+level (nodes or depth) that tells most, until the level at which the player scores
+50 % is known to within --width.`,
+		Example: `  kirin rate --dir runs/minishogi --plot ratings.svg
+  kirin rate --dir runs/minishogi --ladder uci:fairy-stockfish --games 100
+  kirin rate --player net:new.safetensors,movetime=100ms --ladder "gnu:gnuminishogi -X 10"`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if ladder.engine != "" {
+				return ladder.run(cmd.Context(), dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			}
 			r, err := openRun(dir)
 			if err != nil {
 				return err
@@ -48,7 +57,7 @@ of moving first are part of the model; the intervals are 95 %.`,
 					return err
 				}
 			}
-			if asJSON {
+			if ladder.asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(ratings)
 			}
 			_, err = fmt.Fprint(cmd.OutOrStdout(), ratings.Table())
@@ -57,7 +66,8 @@ of moving first are part of the model; the intervals are 95 %.`,
 	}
 	cmd.Flags().Var((*given)(&dir), "dir", "folder of the run")
 	cmd.Flags().StringVar(&plot, "plot", "", "also draw the ratings into this .png or .svg file")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	ladder.add(cmd)
+	cmd.Flags().BoolVar(&ladder.asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 

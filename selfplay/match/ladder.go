@@ -48,7 +48,7 @@ type LadderResult struct {
 }
 
 // The grid of the posterior: levels on a logarithmic scale a little beyond the range, and slopes in nats a doubling
-// (0.2 to 1.25: 35 to 217 Elo a doubling).
+// (0.2 to 2.1: 35 to 366 Elo a doubling; nodes are worth little, plies of depth much).
 const (
 	ladderSteps  = 160
 	ladderSlopes = 8
@@ -72,7 +72,10 @@ func newLadder(o LadderOptions) *ladder {
 	return l
 }
 
-func slopeOf(j int) float64 { return 0.2 + 0.15*float64(j) }
+func slopeOf(j int) float64 { return 0.2 * math.Pow(1.4, float64(j)) }
+
+// softplus is ln(1 + e^x), which is minus the logarithm of a winning chance.
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 // add takes the games of one pair at a level.
 func (l *ladder) add(level int64, t Tally) {
@@ -81,8 +84,8 @@ func (l *ladder) add(level int64, t Tally) {
 	games := float64(t.Games())
 	for i, x := range l.x {
 		for j := range ladderSlopes {
-			p := 1 / (1 + math.Exp(slopeOf(j)*(at-x)))
-			l.logP[i][j] += points*math.Log(p) + (games-points)*math.Log(1-p)
+			behind := slopeOf(j) * (at - x) // in nats
+			l.logP[i][j] -= points*softplus(behind) + (games-points)*softplus(-behind)
 		}
 	}
 	for i := range l.rungs {
