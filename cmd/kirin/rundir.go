@@ -22,6 +22,7 @@ import (
 //
 //	config.yaml                 complete, written once
 //	games/                      dataset's store
+//	starts.sfen                 copy of selfplay.start_file, if the run has one
 //	weights/<step>.safetensors  nets for the workers; weights/latest names the newest
 //	train/<step>/               checkpoints
 //	ratings.jsonl, rating.json  rating games, and the table fitted over them
