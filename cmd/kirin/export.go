@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +17,7 @@ import (
 	"kirin/network"
 	"kirin/network/encode"
 	"kirin/rules"
+	"kirin/selfplay/match"
 
 	"github.com/spf13/cobra"
 )
@@ -40,11 +43,11 @@ func newExport() *cobra.Command {
                 indices (FILE.moves.tsv) and a list of the input planes
                 (FILE.planes.txt). docs/nets.md says how to feed it
   safetensors   the weights with their metadata
-or the games of a run as
+or the games of a run, or of a match's journal, as
   usi           one game a line: position sfen ... moves ...
   kif           a folder with a KIF file a game, with evaluations as comments
   csa           all games in one CSA file, divided by lines / (shogi only)
-  parquet       all shards in one file, for DuckDB, pandas and others`,
+  parquet       all shards of a run in one file, for DuckDB, pandas and others`,
 		Example: `  kirin export --net runs/minishogi@latest --format onnx --out minishogi.onnx
   kirin export --games runs/minishogi --format parquet --out games.parquet`,
 		Args: cobra.NoArgs,
@@ -54,7 +57,7 @@ or the games of a run as
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.net, "net", "", "net to export: FILE, RUN@latest, RUN@first, RUN@STEP")
-	fl.StringVar(&f.games, "games", "", "run whose games to export")
+	fl.StringVar(&f.games, "games", "", "run, or journal of a match, whose games to export")
 	fl.StringVar(&f.format, "format", "", "nets: "+strings.Join(netFormats, ", ")+"; games: "+strings.Join(gameFormats, ", "))
 	fl.StringVar(&f.out, "out", "", "file to write (usi, csa: - for standard output)")
 	cmd.MarkFlagRequired("format")
@@ -171,37 +174,26 @@ func loadRules(name, recorded string) (*rules.Variant, error) {
 }
 
 func (f *exportFlags) exportGames(stdout, stderr io.Writer) error {
-	r, err := openRun(f.games)
-	if err != nil {
-		return err
-	}
-	store, err := dataset.OpenStore(r.path("games"), r.cfg.Data)
-	if err != nil {
-		return err
-	}
-	if f.format == "parquet" {
-		n, err := store.Merge(f.out)
-		if err == nil {
-			fmt.Fprintf(stderr, "%s: %d games\n", f.out, n)
-		}
+	games, err := f.openGames(stderr)
+	if err != nil || games == nil {
 		return err
 	}
 	if f.format == "kif" {
-		return f.exportKIF(r, store, stderr)
+		return f.exportKIF(games, stderr)
 	}
 	write := writeUSI
 	if f.format == "csa" {
 		write = writeCSA
 	}
 	if f.out == "-" {
-		_, err := write(stdout, r.variant, store)
+		_, err := write(stdout, games)
 		return err
 	}
 	file, err := whole.Create(f.out)
 	if err != nil {
 		return err
 	}
-	n, err := write(file, r.variant, store)
+	n, err := write(file, games)
 	if err != nil {
 		return errors.Join(err, file.Abort())
 	}
@@ -212,30 +204,37 @@ func (f *exportFlags) exportGames(stdout, stderr io.Writer) error {
 	return nil
 }
 
-// writeUSI writes each game as a line: position sfen ... moves ..., with result
-// and reason after a tab.
-func writeUSI(w io.Writer, v *rules.Variant, store *dataset.Store) (int, error) {
-	out := bufio.NewWriter(w)
-	n := 0
-	for g, err := range store.All() {
+// openGames opens the games of a run or of a match's journal; nil if they are
+// written already, as Parquet is.
+func (f *exportFlags) openGames(stderr io.Writer) (iter.Seq2[exported, error], error) {
+	if info, err := os.Stat(f.games); err == nil && !info.IsDir() {
+		if f.format == "parquet" {
+			return nil, fmt.Errorf("--games %s: the games of a match are written as usi, kif or csa", f.games)
+		}
+		data, err := os.ReadFile(f.games)
 		if err != nil {
-			return n, err
+			return nil, err
 		}
-		p, err := v.ParseSFEN(g.Start)
+		h, games, err := match.ReadJournal(bytes.NewReader(data))
 		if err != nil {
-			return n, fmt.Errorf("game %s: %w", g.ID, err)
+			return nil, fmt.Errorf("--games %s: %w", f.games, err)
 		}
-		fmt.Fprintf(out, "position sfen %s moves", g.Start)
-		for i := range g.Plies {
-			m := g.Plies[i].Move
-			out.WriteByte(' ')
-			out.WriteString(p.FormatMove(m))
-			p.Do(m)
-		}
-		if _, err := fmt.Fprintf(out, "\t%s\t%s\n", g.Outcome.Result, g.Outcome.Reason); err != nil {
-			return n, err
-		}
-		n++
+		return journalGames(h, games)
 	}
-	return n, out.Flush()
+	r, err := openRun(f.games)
+	if err != nil {
+		return nil, err
+	}
+	store, err := dataset.OpenStore(r.path("games"), r.cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	if f.format == "parquet" {
+		n, err := store.Merge(f.out)
+		if err == nil {
+			fmt.Fprintf(stderr, "%s: %d games\n", f.out, n)
+		}
+		return nil, err
+	}
+	return runGames(r.variant, store), nil
 }

@@ -34,3 +34,29 @@ func TestExportedKIFReadsBackAsTheSameGames(t *testing.T) {
 		t.Errorf("minishogi as CSA: status %d, %s", status, errs)
 	}
 }
+
+func TestGamesOfAMatchBecomeGameFiles(t *testing.T) {
+	dir := t.TempDir()
+	journal, folder := filepath.Join(dir, "match.jsonl"), filepath.Join(dir, "kif")
+	net := untrained(t, "minishogi", "1x16")
+	mustRun(t, "match", "--a", "net:"+net+",sims=4,name=net", "--b", "material", "--games", "4", "--journal", journal)
+	mustRun(t, "export", "--games", journal, "--format", "kif", "--out", folder)
+	lines := strings.Split(strings.TrimSpace(mustRun(t, "export", "--games", journal, "--format", "usi", "--out", "-")), "\n")
+	if len(lines) != 4 || !strings.Contains(lines[0], "\tcheckmate") && !strings.Contains(lines[0], "\t") {
+		t.Fatalf("%q", lines)
+	}
+	b, err := os.ReadFile(filepath.Join(folder, "00002.kif"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"先手：material", "後手：net", "評価値="} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%q is missing in\n%s", want, b)
+		}
+	}
+	for format, want := range map[string]string{"parquet": "written as usi, kif or csa", "csa": "for shogi only"} {
+		if status, _, errs := kirin(t, "export", "--games", journal, "--format", format, "--out", filepath.Join(dir, "x")); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%s: %d, %s", format, status, errs)
+		}
+	}
+}

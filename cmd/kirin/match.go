@@ -84,7 +84,7 @@ of --max-plies plies is a draw, whatever the rules say.`,
 	fl.IntVar(&f.openingPlies, "opening-plies", 6, "random plies before each pair")
 	fl.IntVar(&f.maxPlies, "max-plies", match.DefaultMaxPlies, "plies after which a game is a draw")
 	fl.StringVar(&f.book, "book", "", "file of start positions, one SFEN a line, instead")
-	fl.StringVar(&f.journal, "journal", "", "file for the games; a match with the same file goes on")
+	fl.StringVar(&f.journal, "journal", "", "file for the games; a match with the same file goes on, kirin export --games FILE writes KIF")
 	fl.StringVar(&f.sprt, "sprt", "", "stop when decided: elo0,elo1[,alpha,beta]")
 	fl.DurationVar(&f.clock.Initial, "time", 0, "clock: main time of each side")
 	fl.DurationVar(&f.clock.Increment, "increment", 0, "clock: added for each move")
