@@ -41,9 +41,12 @@ type Options struct {
 	Level        string        `yaml:"level"`         // a handicap by name, see protocol.Levels
 	MoveOverhead time.Duration `yaml:"move_overhead"` // kept back from every time limit
 	ResignBelow  int           `yaml:"resign_below"`  // gives up below this winning chance, in percent; 0 never
-	MateNodes    int           `yaml:"mate_nodes"`    // positions of the mate search before each move; 0 none
-	ShowWDL      bool          `yaml:"show_wdl"`
-	Ponder       bool          `yaml:"ponder"`
+	// OpeningTemperature, in hundredths, draws the first moves of a game by their visits to the power of 100/OpeningTemperature,
+	// so that games differ; 0: always the best move.
+	OpeningTemperature int  `yaml:"opening_temperature"`
+	MateNodes          int  `yaml:"mate_nodes"` // positions of the mate search before each move; 0 none
+	ShowWDL            bool `yaml:"show_wdl"`
+	Ponder             bool `yaml:"ponder"`
 }
 
 // DefaultOptions is full strength on one thread.
@@ -61,6 +64,7 @@ const (
 	maxMultiPV  = 50
 	maxOverhead = 5000 // ms
 	maxMate     = 10_000_000
+	maxOpening  = 500 // hundredths
 )
 
 // Validate reports every fault at once.
@@ -78,6 +82,7 @@ func (o Options) Validate() error {
 	bad(err != nil, "%v", err)
 	bad(o.MoveOverhead < 0 || o.MoveOverhead > maxOverhead*time.Millisecond, "move_overhead: %v is not in 0..5s", o.MoveOverhead)
 	bad(o.ResignBelow < 0 || o.ResignBelow > 49, "resign_below: %d is not in 0..49", o.ResignBelow)
+	bad(o.OpeningTemperature < 0 || o.OpeningTemperature > maxOpening, "opening_temperature: %d is not in 0..%d", o.OpeningTemperature, maxOpening)
 	bad(o.MateNodes < 0 || o.MateNodes > maxMate, "mate_nodes: %d is not in 0..%d", o.MateNodes, maxMate)
 	return errors.Join(errs...)
 }

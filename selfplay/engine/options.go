@@ -76,6 +76,8 @@ func (s *session) set(name, value string) error {
 		return nil
 	case "resignbelow":
 		return spin(&s.o.ResignBelow, 0, 49)
+	case "openingtemperature":
+		return spin(&s.o.OpeningTemperature, 0, maxOpening)
 	case "matenodes":
 		return spin(&s.o.MateNodes, 0, maxMate)
 	case "showwdl":

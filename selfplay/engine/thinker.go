@@ -124,8 +124,11 @@ func (t *thinker) prepare(o Options) {
 	if t.driver == nil || t.threads != o.Threads || t.hashMB != o.HashMB {
 		d := mcts.DefaultDriverOptions()
 		d.Threads, d.Batch = o.Threads, leaves
-		d.Search.MaxBytes = int64(o.HashMB) << 20
-		newEval := func() mcts.Evaluator[*rules.Position] { return t.net.NewEvaluator() }
+		// A part of the memory holds the net's answers, which all threads and orders of moves share.
+		answers := int64(o.HashMB) << 20 / 8
+		d.Search.MaxBytes = int64(o.HashMB)<<20 - answers
+		cache := mcts.NewCache[*rules.Position](answers)
+		newEval := func() mcts.Evaluator[*rules.Position] { return cache.Wrap(t.net.NewEvaluator()) }
 		t.driver = mcts.NewDriver(d, t.v.MaxMoves(), t.v.Start, newEval)
 		t.threads, t.hashMB, t.known = o.Threads, o.HashMB, false
 	}
@@ -266,6 +269,9 @@ func (t *thinker) findMate(p *rules.Position, o order) (choice, bool) {
 	return c, true
 }
 
+// openingPlies is how long Options.OpeningTemperature holds.
+const openingPlies = 12
+
 // choose makes the move's choice from the tree.
 func (t *thinker) choose(p *rules.Position, o order) choice {
 	c := choice{resign: true}
@@ -275,6 +281,9 @@ func (t *thinker) choose(p *rules.Position, o order) choice {
 			return
 		}
 		i := o.level.Choose(len(moves), tree.Best(), tree.Visits, t.rng)
+		if warm := o.options.OpeningTemperature; warm > 0 && o.level.Temperature == 0 && p.Ply() < openingPlies {
+			i = tree.Sample(t.rng, float64(warm)/100)
+		}
 		c = choice{move: moves[i], last: makeReport(tree, o)}
 		if line := tree.Line(nil, i); len(line) > 1 {
 			c.ponder = line[1]

@@ -191,6 +191,31 @@ func TestUSILevelsAndLinesAreObeyed(t *testing.T) {
 	}
 }
 
+func TestTheFirstMovesVaryWithTheOpeningTemperatureOnly(t *testing.T) {
+	c := serveUSIClient(t, testConfig("minishogi", 0))
+	different := func(position string) int {
+		moves := map[string]bool{}
+		for range 20 {
+			c.send("usinewgame")
+			c.send(position)
+			c.send("go nodes 60")
+			moves[strings.Fields(c.last("bestmove"))[1]] = true
+		}
+		return len(moves)
+	}
+	if n := different("position startpos"); n != 1 {
+		t.Errorf("%d first moves without a temperature", n)
+	}
+	c.send("setoption name OpeningTemperature value 100")
+	if n := different("position startpos"); n < 2 {
+		t.Error("one first move with a temperature")
+	}
+	later := "position startpos moves 5d5c 1b1c 4e4d 2a2b 4d4e 2b2a 4e4d 2a2b 4d4e 2b2a 3e3d 3a3b"
+	if n := different(later); n != 1 {
+		t.Errorf("%d moves after the opening", n)
+	}
+}
+
 // TestUSIPlaysWholeGames plays through the protocol alone: random time controls, stops and ponder hits.
 func TestUSIPlaysWholeGames(t *testing.T) {
 	for _, name := range rules.Names() {
