@@ -2,6 +2,8 @@
 //
 //	err := engine.Serve(ctx, os.Stdin, os.Stdout, engine.Config{Open: open, ...})
 //
+// Solo is the same search for a program that asks one question after the other.
+//
 // Serve listens for the first word and then speaks the language of whoever is there: "usi" or "xboard". ServeUSI and
 // ServeCECP speak one language from the start.
 //
