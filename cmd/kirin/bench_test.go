@@ -154,3 +154,15 @@ func TestBenchEndingsCountsHowGamesEnd(t *testing.T) {
 		t.Errorf("exit status %d, %q", status, errs)
 	}
 }
+
+func TestBenchJobComparesKernelsWithGorgoniasOperations(t *testing.T) {
+	rows := benchRows[jobRow](t, "job", "--config", "minishogi-quick", "--set", "net.spec=1x16,selfplay.games=2,search.simulations=4,train.batch_size=4,train.slices=2", "--seconds", "0.01", "--kernel", "plain")
+	if len(rows) != 2 || rows[0].Net != "gorgonia" || rows[1].Net != "plain" {
+		t.Fatalf("%+v", rows)
+	}
+	for _, r := range rows {
+		if r.Plies <= 0 || r.Samples <= 0 || r.Job <= 0 || r.Gain <= 0 || r.Spec != "1x16" {
+			t.Errorf("%+v", r)
+		}
+	}
+}

@@ -14,7 +14,7 @@ var layers = map[string]int{
 	"rules": 0, "network/kernel": 0, "dataset/whole": 0, "metrics": 0,
 	"network/safetensors": 1, "rules/notation": 1, "rules/rulestest": 1, "mcts": 1, "dataset": 1, "network/encode": 1,
 	"mcts/mate": 2, "network": 2, "selfplay/protocol": 2,
-	"mcts/endgame": 3, "selfplay": 3, "network/eval": 3, "network/train": 3,
+	"mcts/endgame": 3, "selfplay": 3, "network/eval": 3, "network/stock": 3, "network/train": 3,
 	"selfplay/match": 4, "selfplay/engine": 4, "selfplay/fleet": 4,
 	"configs":   5,
 	"cmd/kirin": 6,
