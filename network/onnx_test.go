@@ -76,7 +76,7 @@ func TestTheONNXFileAnswersAsTheNet(t *testing.T) {
 
 func TestOnnxruntimeAnswersAsTheNet(t *testing.T) {
 	for _, c := range onnxCases {
-		w, r := weights(t, c.spec, c.game), request(t, c.game, c.positions)
+		w, r := weights(t, c.spec, c.game), request(t, c.game, max(c.positions, *positions))
 		forward(t, w, r)
 		dir := t.TempDir()
 		model := filepath.Join(dir, "net.onnx")
