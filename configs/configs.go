@@ -68,6 +68,9 @@ type Selfplay struct {
 type Loop struct {
 	// SamplesPerPosition is how often the trainer looks at a position on average.
 	SamplesPerPosition float64 `yaml:"samples_per_position"`
+	// CheapStart plays the games before the first step without the net, which
+	// knows nothing yet.
+	CheapStart bool `yaml:"cheap_start"`
 	// FirstPositions is how many positions there must be before the first step.
 	FirstPositions int `yaml:"first_positions"`
 	// PublishSteps is the number of steps between two nets for the workers.

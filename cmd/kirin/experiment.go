@@ -297,7 +297,9 @@ func (x *experiment) train(ctx context.Context) error {
 			return nil
 		}
 		p := x.p.named(fmt.Sprintf("run %d of %d, %s: ", i+1, len(x.runs), r.name))
-		f := loopFlags{runFlags: runFlags{configFlags{x.Base, r.sets}, r.dir}, cpu: x.CPU}
+		var f loopFlags
+		f.add(&cobra.Command{}) // for the defaults
+		f.config, f.sets, f.dir, f.cpu = x.Base, r.sets, r.dir, x.CPU
 		dir, l, err := f.train(ctx, p, true)
 		if err != nil {
 			return fmt.Errorf("run %s: %w", r.name, err)

@@ -17,7 +17,6 @@ import (
 	"kirin/dataset"
 	"kirin/network"
 	"kirin/network/encode"
-	"kirin/network/eval"
 	"kirin/network/kernel"
 	"kirin/rules"
 	"kirin/selfplay/fleet"
@@ -408,7 +407,7 @@ func (v *verifier) verify(ctx context.Context, g *dataset.Game) (fleet.Verificat
 		}
 		v.name = name
 	}
-	again, err := playAgain(ctx, v.run, g, eval.New(v.net, 1))
+	again, err := playAgain(ctx, v.run, g, v.run.evaluator(v.net, 1))
 	if err != nil {
 		return fleet.Verification{}, err
 	}

@@ -11,7 +11,6 @@ import (
 	"kirin/dataset"
 	"kirin/metrics"
 	"kirin/network"
-	"kirin/network/eval"
 	"kirin/rules"
 	"kirin/selfplay"
 )
@@ -145,7 +144,7 @@ func (l *learner) playSome(ctx context.Context, i int, queue *numbered, net *net
 	}
 	w := selfplay.NewWorker(cfg)
 	l.crew.join(w)
-	src := &numberedSource{queue: queue, eval: eval.New(net, l.run.cfg.Selfplay.Games)}
+	src := &numberedSource{queue: queue, eval: l.run.evaluator(net, l.run.cfg.Selfplay.Games)}
 	sink := &patientSink{ctx: ctx, name: name, metrics: l.metrics, writer: writer}
 	err = ignoreCancel(w.Run(ctx, src, sink))
 	return errors.Join(err, writer.Close())
@@ -163,7 +162,7 @@ type numbered struct {
 // numberedSource gives one worker its games.
 type numberedSource struct {
 	queue *numbered
-	eval  *eval.Evaluator
+	eval  selfplay.Evaluator
 }
 
 func (s *numberedSource) Next(context.Context) (selfplay.Assignment, bool) {

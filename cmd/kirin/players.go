@@ -16,7 +16,6 @@ import (
 	"kirin/metrics"
 	"kirin/network"
 	"kirin/network/encode"
-	"kirin/network/eval"
 	"kirin/network/kernel"
 	"kirin/rules"
 	"kirin/selfplay"
@@ -105,7 +104,6 @@ type player struct {
 	name    string
 	seed    uint64        // of this process's games
 	number  *atomic.Int64 // next game, shared by the workers of the process
-	batch   int           // evaluator's
 	started *atomic.Int64 // games begun, against limit
 	limit   int64         // 0: none
 	starts  *selfplay.Starts
@@ -113,7 +111,8 @@ type player struct {
 	finished func(*dataset.Game)
 
 	current string // net of the evaluator
-	eval    *eval.Evaluator
+	eval    selfplay.Evaluator
+	play    func(*network.Net) selfplay.Evaluator // what plays with a net
 	running map[string]int
 	ctx     context.Context
 	clock   *metrics.Clock
@@ -145,7 +144,7 @@ func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
 	}
 	p.metrics.Working(p.name)
 	if ptr.sum != p.current {
-		p.current, p.eval = ptr.sum, eval.New(net, p.batch)
+		p.current, p.eval = ptr.sum, p.play(net)
 		p.metrics.Selfplay.NetStep.Set(float64(ptr.step))
 	}
 	n := p.number.Add(1) - 1
@@ -337,7 +336,7 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 			started:  &started,
 			limit:    c.limit,
 			starts:   starts,
-			batch:    r.cfg.Selfplay.Games,
+			play:     func(net *network.Net) selfplay.Evaluator { return r.evaluator(net, r.cfg.Selfplay.Games) },
 			finished: c.finished,
 			running:  map[string]int{},
 		}

@@ -11,7 +11,6 @@ import (
 	"kirin/configs"
 	"kirin/dataset"
 	"kirin/network"
-	"kirin/network/eval"
 	"kirin/rules"
 	"kirin/selfplay"
 
@@ -193,7 +192,7 @@ func verify(ctx context.Context, r *runDir, g *dataset.Game) (replayed, error) {
 	if err != nil {
 		return v, err
 	}
-	again, err := playAgain(ctx, r, g, selfplay.Evaluator(eval.New(net, 1)))
+	again, err := playAgain(ctx, r, g, r.evaluator(net, 1))
 	if err != nil {
 		return v, err
 	}

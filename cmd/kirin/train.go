@@ -115,6 +115,9 @@ func (f *loopFlags) train(ctx context.Context, p *progress, play bool) (r *runDi
 		if err != nil {
 			return nil, nil, fmt.Errorf("--from: %w", err)
 		}
+		if cfg, err := f.load(); err == nil && cfg.Loop.CheapStart {
+			return nil, nil, fmt.Errorf("loop.cheap_start plays the first games without the net, and --from brings one that can play: leave one of them out")
+		}
 	}
 	r, err = f.open(true)
 	if err != nil {
@@ -166,11 +169,11 @@ func (f *loopFlags) train(ctx context.Context, p *progress, play bool) (r *runDi
 		defer stop()
 	}
 	if f.cpu > 0 {
-		go func() {
+		go func(l *learner) { // l itself is nil after an error
 			for l.cpu() < f.cpu && sleep(ctx, budgetEvery) {
 			}
 			cancel()
-		}()
+		}(l)
 	}
 	fleet, err := f.fleet.start(ctx, r, l, cancel)
 	if err != nil {
