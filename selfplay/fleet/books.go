@@ -105,11 +105,7 @@ func (in *Intake) write(n netKey, batch []*message, whole bool) error {
 	newest := in.news.step()
 	for _, m := range batch {
 		ids[m.game.ID] = struct{}{}
-		if o := in.open[m.game.ID]; o != nil { // twice in this batch
-			o.replies = append(o.replies, m.reply)
-			continue
-		}
-		o := &openGame{id: m.game.ID, replies: []string{m.reply}, at: m.at}
+		o := &openGame{id: m.game.ID, replies: append(m.also, m.reply), at: m.at}
 		in.open[o.id] = o
 		b.open = append(b.open, o)
 		in.roster.stored(m.key, m.game, newest)

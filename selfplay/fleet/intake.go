@@ -186,6 +186,7 @@ type message struct {
 	data  []byte
 	reply string
 	at    time.Time // when the queue got it, by the queue's clock
+	also  []string  // replies of the same game in the same batch
 	twice bool      // delivered before
 	found *checked  // what playing it again has shown
 	verdict
@@ -298,18 +299,26 @@ func (in *Intake) judgeAll(batch []*message) {
 func (in *Intake) take(ctx context.Context, batch []*message) error {
 	groups := map[netKey][]*message{}
 	var order []netKey
+	admitted := map[dataset.ID]*message{}
 	for _, m := range batch {
 		ok, err := in.admit(m)
 		if err != nil {
 			return err
 		}
-		if ok {
-			n := netKey{m.game.Net, m.game.Step}
-			if groups[n] == nil {
-				order = append(order, n)
-			}
-			groups[n] = append(groups[n], m)
+		if !ok {
+			continue
 		}
+		if first := admitted[m.game.ID]; first != nil {
+			first.also = append(first.also, m.reply)
+			in.refused(nil, refuse(RefusedDuplicate, "game %v", m.game.ID))
+			continue
+		}
+		admitted[m.game.ID] = m
+		n := netKey{m.game.Net, m.game.Step}
+		if groups[n] == nil {
+			order = append(order, n)
+		}
+		groups[n] = append(groups[n], m)
 	}
 	for _, n := range order {
 		if err := in.store(ctx, n, groups[n]); err != nil {
