@@ -9,9 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -39,13 +43,15 @@ type ServerConfig struct {
 	Say     func(format string, a ...any)
 }
 
-// Server is the queue inside the trainer's process. When its disk was full,
-// which makes JetStream give up, it is started again by itself.
+// Server is the queue inside the trainer's process. JetStream gives up writing
+// when its disk is full, and does not begin again by itself: then it is started
+// anew as soon as there is room.
 type Server struct {
 	c      ServerConfig
 	secret string // of the trainer's own connection
 	stop   chan struct{}
 	wg     sync.WaitGroup
+	broken atomic.Bool // it could not write, and will not before it is started again
 
 	mu      sync.Mutex
 	nats    *server.Server
@@ -61,6 +67,7 @@ const (
 	startDeadline = 30 * time.Second
 	maxPending    = 16 << 20 // bytes that wait for a slow reader before it is cut off
 	watchEvery    = 300 * time.Millisecond
+	roomProbe     = 1 << 20 // bytes that a disk must take before a queue that could not write is tried again
 )
 
 // StartServer starts the queue.
@@ -185,7 +192,7 @@ func (s *Server) watch() {
 		case <-t.C:
 		}
 		ns := s.now()
-		if !ns.JetStreamEnabled() {
+		if !ns.JetStreamEnabled() || s.broken.Load() && s.hasRoom() {
 			s.restart(ns)
 			continue
 		}
@@ -204,12 +211,20 @@ func (s *Server) watch() {
 	}
 }
 
+// hasRoom tries whether the disk takes something again.
+func (s *Server) hasRoom() bool {
+	name := filepath.Join(s.c.Dir, "room.tmp")
+	err := os.WriteFile(name, make([]byte, roomProbe), 0o600)
+	return errors.Join(err, os.Remove(name)) == nil
+}
+
 // restart replaces a queue whose disk was full.
 func (s *Server) restart(old *server.Server) {
 	s.c.Say("the queue has stopped, most likely because its disk is full; it is started again")
 	old.Shutdown()
 	old.WaitForShutdown()
 	s.counted = 0
+	s.broken.Store(false)
 	for {
 		err := s.start()
 		if err == nil {
@@ -337,5 +352,7 @@ func (e *ears) Errorf(format string, v ...any) {
 		e.s.refused(RefusedSubject)
 	case strings.Contains(text, server.ErrMaxPayload.Error()):
 		e.s.refused(RefusedOversized)
+	case strings.Contains(text, "failed to store a msg"), strings.Contains(text, syscall.ENOSPC.Error()):
+		e.s.broken.Store(true)
 	}
 }
