@@ -27,7 +27,7 @@ the median. A figure says something on this machine only; a ratio says more.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBenchRules(), newBenchNet(), newBenchTrain(), newBenchJob(), newBenchSearch(), newBenchEndgame(), newBenchEndings())
+	cmd.AddCommand(newBenchRules(), newBenchNet(), newBenchTrain(), newBenchJob(), newBenchSearch(), newBenchFleet(), newBenchEndgame(), newBenchEndings())
 	return cmd
 }
 
