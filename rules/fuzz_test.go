@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kirin/rules"
+	"kirin/rules/rulestest/corpus"
 )
 
 var fuzzVariants = func() []*rules.Variant {
@@ -38,6 +39,7 @@ func FuzzSFEN(f *testing.F) {
 			f.Add(uint8(i), s)
 		}
 	}
+	corpus.Add(f)
 	f.Fuzz(func(t *testing.T, i uint8, s string) {
 		v := fuzzVariants[int(i)%len(fuzzVariants)]
 		p, err := v.ParseSFEN(s)
@@ -81,6 +83,7 @@ func FuzzMove(f *testing.F) {
 			f.Add(uint8(i), uint8(i), s)
 		}
 	}
+	corpus.Add(f)
 	f.Fuzz(func(t *testing.T, i, j uint8, s string) {
 		v := fuzzVariants[int(i)%len(fuzzVariants)]
 		p, err := v.ParseSFEN(fuzzSFENs[int(j)%len(fuzzSFENs)])
@@ -109,6 +112,7 @@ func FuzzSettings(f *testing.F) {
 		f.Add(uint8(3), s)
 	}
 	names := rules.Names()
+	corpus.Add(f)
 	f.Fuzz(func(t *testing.T, i uint8, s string) {
 		name := names[int(i)%len(names)]
 		v, err := rules.Load(name, strings.Split(s, ",")...)

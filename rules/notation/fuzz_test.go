@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kirin/rules"
+	"kirin/rules/rulestest/corpus"
 )
 
 // fuzzPositions are positions of all games in which move texts are read.
@@ -34,6 +35,7 @@ func fuzzMoves(f *testing.F, write func(*rules.Position, rules.Move) string, rea
 			}
 		}
 	}
+	corpus.Add(f)
 	f.Fuzz(func(t *testing.T, i uint8, s string) {
 		p := positions[int(i)%len(positions)]
 		m, err := read(p, s)
@@ -123,6 +125,7 @@ func FuzzReadKIF(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
+	corpus.Add(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		g, err := ReadKIF(data, nil)
 		if err != nil {
@@ -140,6 +143,7 @@ func FuzzReadCSA(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
+	corpus.Add(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		g, err := ReadCSA(data, nil)
 		if err != nil {
@@ -160,6 +164,7 @@ func FuzzRead(f *testing.F) {
 		return []byte(s), err
 	})
 	v := loadGame(f, "torishogi")
+	corpus.Add(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, v := range []*rules.Variant{nil, v} {
 			g, err := Read(data, v)
