@@ -338,6 +338,7 @@ func (in *Intake) take(ctx context.Context, batch []*message) error {
 func (in *Intake) admit(m *message) (bool, error) {
 	if m.twice {
 		in.c.Metrics.Fleet.Redelivered.Inc()
+		in.roster.redelivered()
 	}
 	if m.no != nil {
 		in.refused(m, m.no)

@@ -104,6 +104,12 @@ func (r *roster) size() int {
 	return len(r.workers)
 }
 
+func (r *roster) redelivered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.redone++
+}
+
 func (r *roster) stored(key string, g *dataset.Game, newest int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -227,7 +233,7 @@ func (in *Intake) status() Status {
 	if in.c.Server != nil {
 		s.Queue, s.Connections = in.c.Server.Address(), in.c.Server.Connections()
 	}
-	s.Refused = maps.Clone(r.refusals)
+	s.Refused, s.Redelivered = maps.Clone(r.refusals), r.redone
 	s.Workers = nil
 	aside := in.aside.List()
 	for _, name := range slices.Sorted(maps.Keys(r.workers)) {
