@@ -36,6 +36,7 @@ var grafanaRows = []struct {
 			{`kirin_selfplay_policy_entropy_nats$run`, "net"}, {`kirin_selfplay_target_entropy_nats$run`, "search"}}},
 		{"Gradient norm", "none", "Should stay within one order of magnitude.", false, [][2]string{{`kirin_train_gradient_norm$run`, "norm"}}},
 		{"Largest activation", "none", "Should level off.", false, [][2]string{{`kirin_train_largest_activation$run`, "activation"}}},
+		{"Policy accuracy", "percentunit", "Should rise, then level off well below 1.", false, [][2]string{{`kirin_train_policy_accuracy_ratio$run`, "accuracy"}}},
 		{"Calibration error of the value", "percentunit", "Should be below 5 %.", false, [][2]string{{`kirin_selfplay_value_error_ratio$run`, "error"}}},
 		{"Dropped steps and restored checkpoints", "none", "Should stay at 0.", false, [][2]string{
 			{`increase(kirin_train_dropped_steps_total$run[$__rate_interval])`, "dropped"},
@@ -63,6 +64,9 @@ var grafanaRows = []struct {
 		{"Variety", "percentunit", "All should stay well below 1.", false, [][2]string{
 			{`kirin_selfplay_first_move_ratio$run`, "commonest first move"}, {`kirin_window_duplicate_positions_ratio$run`, "duplicate positions"},
 			{`kirin_selfplay_repetition_ratio$run`, "ended by repetition"}}},
+		{"First player's score", "percentunit", "Should settle near a half.", false, [][2]string{{`kirin_selfplay_first_player_score_ratio$run`, "score"}}},
+		{"False resignations", "percentunit", "Should stay below 5 %.", false, [][2]string{
+			{`increase(kirin_selfplay_resignations_false_total$run[$__rate_interval]) / increase(kirin_selfplay_resignations_checked_total$run[$__rate_interval])`, "false"}}},
 	}},
 	{"Data", []panel{
 		{"Window", "none", "Should grow more and more slowly and follow its limit.", false, [][2]string{
