@@ -34,6 +34,7 @@ type jobRow struct {
 type jobSide struct {
 	name   string
 	worker *selfplay.Worker
+	fresh  func() selfplay.Evaluator // with an empty cache, at the start of a round
 	eval   selfplay.Evaluator
 	steps  func() (cpu, wall float64, err error)
 	close  func() error
@@ -139,9 +140,11 @@ func (f *netFlags) job(ctx context.Context, cfg *configs.Run, preset string, set
 	fillRandomly(batch, enc, cfg.Train.BatchSize)
 	if withStock {
 		s := &jobSide{name: "gorgonia"}
-		if s.eval, err = newStockEvaluator(weights, enc, cfg.Selfplay.Games); err != nil {
+		e, err := newStockEvaluator(weights, enc, cfg.Selfplay.Games)
+		if err != nil {
 			return nil, err
 		}
+		s.fresh = func() selfplay.Evaluator { return e.empty() }
 		t, err := newStockTrainer(weights, batch)
 		if err != nil {
 			return nil, err
@@ -159,7 +162,8 @@ func (f *netFlags) job(ctx context.Context, cfg *configs.Run, preset string, set
 			return nil, err
 		}
 		fillRandomly(t.Batch(), enc, cfg.Train.BatchSize)
-		sides = append(sides, &jobSide{name: set.Name(), eval: eval.New(net, cfg.Selfplay.Games), close: t.Close,
+		sides = append(sides, &jobSide{name: set.Name(), close: t.Close,
+			fresh: func() selfplay.Evaluator { return eval.New(net, cfg.Selfplay.Games) },
 			steps: func() (float64, float64, error) { return f.steps(t, cfg.Train.BatchSize) }})
 	}
 	for _, s := range sides {
@@ -188,6 +192,7 @@ func (f *netFlags) job(ctx context.Context, cfg *configs.Run, preset string, set
 // round plays and learns for a while.
 func (s *jobSide) round(ctx context.Context) error {
 	s.plies0, s.start, s.assigned = s.worker.Stats.Plies.Load(), metrics.ProcessSeconds(), 0
+	s.eval = s.fresh()
 	if err := s.worker.Run(ctx, s, s); err != errRoundOver {
 		return err
 	}

@@ -50,6 +50,12 @@ func newStockEvaluator(w *network.Weights, enc *encode.Encoder, batch int) (*sto
 	return e, nil
 }
 
+// empty forgets what was added and not answered, when a round of play ended.
+func (e *stockEvaluator) empty() *stockEvaluator {
+	e.waiting = e.waiting[:0]
+	return e
+}
+
 // Add implements selfplay.Evaluator; a batch holds all games of a worker.
 func (e *stockEvaluator) Add(p *rules.Position, moves []rules.Move, logits []float32, v *rules.Value) {
 	e.enc.Encode(p, e.planes[len(e.waiting)*e.enc.Size():][:e.enc.Size()])
