@@ -222,6 +222,9 @@ func (c *crowd) send(ctx context.Context, n int, rate float64, tick func()) erro
 }
 
 func (c *crowd) worker(ctx context.Context, i int, every time.Duration, next time.Time) error {
+	if !sleep(ctx, time.Until(next)) {
+		return nil
+	}
 	name := fmt.Sprintf("sim%d", i)
 	nc, err := nats.Connect(c.url, nats.MaxReconnects(-1), nats.CustomInboxPrefix("_INBOX."+name), nats.Timeout(time.Minute), nats.ReconnectBufSize(-1))
 	if err != nil {

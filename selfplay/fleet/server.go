@@ -64,6 +64,7 @@ type Server struct {
 // How long clients may take.
 const (
 	writeDeadline = 5 * time.Second
+	authTimeout   = 20 // seconds, to prove a key: a crowd that reconnects takes a while
 	startDeadline = 30 * time.Second
 	maxPending    = 16 << 20 // bytes that wait for a slow reader before it is cut off
 	watchEvery    = 300 * time.Millisecond
@@ -110,7 +111,7 @@ func (s *Server) start() error {
 		JetStream: true, StoreDir: s.c.Dir, SyncAlways: true, DisableJetStreamBanner: true,
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 40, // the streams have limits of their own
 		MaxPayload: MaxRecord, MaxPending: maxPending, WriteDeadline: writeDeadline, MaxConn: 1 << 17, MaxSubs: 1024,
-		MaxControlLine: 4096, PingInterval: 30 * time.Second, MaxPingsOut: 3,
+		MaxControlLine: 4096, AuthTimeout: authTimeout, PingInterval: 30 * time.Second, MaxPingsOut: 3,
 		CustomClientAuthentication: (*gate)(s), AlwaysEnableNonce: true,
 	}
 	if s.secured() {
