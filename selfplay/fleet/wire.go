@@ -21,7 +21,6 @@ const DefaultQueue = "kirin"
 const (
 	MaxRecord = 4 << 20 // bytes of a game
 	maxText   = 1 << 20 // bytes of a welcome or state
-	maxSend   = 64      // games that a worker has on their way at once, at most
 )
 
 // Welcome is what a worker needs to know before it plays.
