@@ -58,17 +58,17 @@ func (l *learner) lockstep(ctx context.Context, watch func(*dataset.Game, *rules
 	return nil
 }
 
-// readGeneration feeds the games below upTo to the window, in the order of
-// their numbers.
+// readGeneration feeds the games below upTo to the window and to starts, in the
+// order of their numbers.
 func (l *learner) readGeneration(upTo int64, starts *selfplay.Starts) error {
-	fresh, err := l.takeGeneration(upTo)
+	fresh, err := l.takeGeneration(upTo, starts)
 	if err != nil {
 		return err
 	}
 	return l.lookAt(fresh)
 }
 
-func (l *learner) takeGeneration(upTo int64) (fresh []*dataset.CompactGame, err error) {
+func (l *learner) takeGeneration(upTo int64, starts *selfplay.Starts) (fresh []*dataset.CompactGame, err error) {
 	clock := l.metrics.Clock(metrics.PartStorage)
 	defer clock.Stop()
 	feed := l.store.OrderedFeed(l.state.Games)
@@ -79,6 +79,9 @@ func (l *learner) takeGeneration(upTo int64) (fresh []*dataset.CompactGame, err 
 		}
 		if len(batch.Games) == 0 {
 			return nil, fmt.Errorf("game %d is missing from %s although it was played: run kirin check --dir %s", l.state.Games, l.run.path("games"), l.run.dir)
+		}
+		for _, g := range batch.Games {
+			starts.Add(g)
 		}
 		fresh = append(fresh, l.take(batch.Games)...)
 	}

@@ -16,6 +16,7 @@ import (
 	"kirin/metrics"
 	"kirin/network"
 	"kirin/network/encode"
+	"kirin/network/eval"
 	"kirin/network/kernel"
 	"kirin/rules"
 	"kirin/selfplay"
@@ -113,6 +114,8 @@ type player struct {
 	current string // net of the evaluator
 	eval    selfplay.Evaluator
 	play    func(*network.Net) selfplay.Evaluator // what plays with a net
+	evals   map[string]selfplay.Evaluator         // by net, while games use it
+	spare   *eval.Evaluator                       // one that no game uses any more, for the next net
 	running map[string]int
 	ctx     context.Context
 	clock   *metrics.Clock
@@ -144,7 +147,14 @@ func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
 	}
 	p.metrics.Working(p.name)
 	if ptr.sum != p.current {
-		p.current, p.eval = ptr.sum, p.play(net)
+		p.current = ptr.sum
+		if p.spare != nil {
+			p.spare.SetNet(net)
+			p.eval, p.spare = p.spare, nil
+		} else {
+			p.eval = p.play(net)
+		}
+		p.evals[ptr.sum] = p.eval
 		p.metrics.Selfplay.NetStep.Set(float64(ptr.step))
 	}
 	n := p.number.Add(1) - 1
@@ -174,6 +184,7 @@ func (p *player) Append(g *dataset.Game) error {
 	if err := p.games.append(p.ctx, g); err != nil {
 		return err
 	}
+	p.starts.Add(g)
 	if p.finished != nil {
 		p.finished(g)
 	}
@@ -184,6 +195,10 @@ func (p *player) Append(g *dataset.Game) error {
 				return err
 			}
 			delete(p.running, net)
+			if e, ok := p.evals[net].(*eval.Evaluator); ok {
+				p.spare = e
+			}
+			delete(p.evals, net)
 		}
 	}
 	return nil
@@ -339,6 +354,7 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 			play:     func(net *network.Net) selfplay.Evaluator { return r.evaluator(net, r.cfg.Selfplay.Games) },
 			finished: c.finished,
 			running:  map[string]int{},
+			evals:    map[string]selfplay.Evaluator{},
 		}
 		cfg := workerConfig(r, c.server.set, p.name)
 		cfg.Gate = func(ctx context.Context) error {
