@@ -108,7 +108,7 @@ func (w *crcWriter) Write(b []byte) (int, error) {
 func newShardWriter(f File, codec *Codec) *shardWriter {
 	w := &shardWriter{crc: &crcWriter{f: f}, codec: codec}
 	w.w = parquet.NewGenericWriter[row](w.crc,
-		parquet.Compression(&parquet.Zstd),
+		parquet.Compression(pages),
 		parquet.CreatedBy("kirin", shardVersion, ""),
 		parquet.DataPageStatistics(true),
 		parquet.MaxRowsPerRowGroup(maxGroup),

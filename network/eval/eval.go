@@ -26,10 +26,15 @@ import (
 	"kirin/rules"
 )
 
-// CacheSize is the number of answers that an Evaluator remembers.
+// CacheSize is the number of answers that an Evaluator remembers at most. It
+// has room for the logits of that many positions with meanMoves moves each; the
+// oldest are overwritten first.
 const CacheSize = 1 << cacheBits
 
-const cacheBits = 13
+const (
+	cacheBits = 13
+	meanMoves = 48
+)
 
 // Evaluator batches positions for a net.
 type Evaluator struct {
@@ -39,6 +44,8 @@ type Evaluator struct {
 	request network.Request
 	waiting []waiting
 	cache   []answer
+	ring    []float32 // the logits of the answers in cache, one behind the other
+	written uint64    // logits ever written to ring
 	fault   error
 
 	evaluated, hits uint64
@@ -54,16 +61,17 @@ type waiting struct {
 
 // answer is what the net said about a position.
 type answer struct {
-	key    uint64 // 0: none
-	value  rules.Value
-	plies  float32
-	logits []float32
+	key   uint64 // 0: none
+	at    uint64 // of its logits, counted over all ever written to the ring
+	n     int32  // number of logits
+	value rules.Value
+	plies float32
 }
 
 // New returns an evaluator that runs batches of at most maxBatch positions.
 func New(net *network.Net, maxBatch int) *Evaluator {
 	n := max(1, maxBatch)
-	e := &Evaluator{cache: make([]answer, CacheSize), waiting: make([]waiting, 0, n)}
+	e := &Evaluator{cache: make([]answer, CacheSize), ring: make([]float32, CacheSize*meanMoves), waiting: make([]waiting, 0, n)}
 	e.request.Offsets = make([]int32, n+1)
 	e.request.Values = make([]rules.Value, n)
 	e.request.Plies = make([]float32, n)
@@ -111,8 +119,7 @@ func (e *Evaluator) AddPlies(p *rules.Position, moves []rules.Move, logits []flo
 		return
 	}
 	key := cacheKey(p, moves)
-	if a := e.slot(key); a.key == key && len(a.logits) == len(moves) {
-		copy(logits, a.logits)
+	if a := e.slot(key); a.key == key && e.recall(a, logits[:len(moves)]) {
 		*v = a.value
 		if plies != nil {
 			*plies = a.plies
@@ -187,8 +194,7 @@ func (e *Evaluator) run() {
 		if w.plies != nil {
 			*w.plies = r.Plies[i]
 		}
-		a := e.slot(w.key)
-		a.key, a.value, a.plies, a.logits = w.key, value, r.Plies[i], append(a.logits[:0], logits...)
+		*e.slot(w.key) = answer{w.key, e.keep(logits), int32(len(logits)), value, r.Plies[i]}
 		e.waiting[i] = waiting{}
 	}
 	e.evaluated += uint64(r.N)
@@ -202,6 +208,33 @@ func finite(logits []float32, v rules.Value) bool {
 		sum += x - x // 0, or NaN
 	}
 	return !math.IsNaN(float64(sum)) && !math.IsInf(float64(sum), 0)
+}
+
+// keep writes logits to the ring, over the oldest ones, and returns where they
+// are. An answer that does not fit at the end of the ring goes to its beginning.
+func (e *Evaluator) keep(logits []float32) uint64 {
+	size, n := uint64(len(e.ring)), uint64(len(logits))
+	if n > size {
+		return 0 // too old at once, or soon
+	}
+	if rest := size - e.written%size; n > rest {
+		e.written += rest
+	}
+	at := e.written
+	copy(e.ring[at%size:], logits)
+	e.written += n
+	return at
+}
+
+// recall copies an answer's logits unless they are of another number, or were
+// overwritten since.
+func (e *Evaluator) recall(a *answer, logits []float32) bool {
+	size := uint64(len(e.ring))
+	if int(a.n) != len(logits) || e.written-a.at > size || len(logits) > len(e.ring) {
+		return false
+	}
+	copy(logits, e.ring[a.at%size:])
+	return true
 }
 
 func (e *Evaluator) slot(key uint64) *answer { return &e.cache[key>>(64-cacheBits)] }

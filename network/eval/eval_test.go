@@ -114,6 +114,30 @@ func TestTheCacheAnswersWithTheSameBits(t *testing.T) {
 	}
 }
 
+func TestOldAnswersAreForgottenWhole(t *testing.T) {
+	n := net(t, "1x16", "torishogi", 1)
+	list := positions(t, "torishogi", 9000)
+	want := make([]asked, len(list))
+	logits := 0
+	for i, a := range list {
+		want[i] = asked{pos: a.pos, moves: a.moves, logits: make([]float32, len(a.moves))}
+		logits += len(a.moves)
+	}
+	e := eval.New(n, 64)
+	for range 3 {
+		ask(t, e, list)
+	}
+	if all := uint64(3 * len(list)); e.Hits() == 0 || e.Evaluated()+e.Hits() != all || e.Hits() > 2*all/3 {
+		t.Errorf("%d of %d positions with %d moves from the cache", e.Hits(), all, logits)
+	}
+	ask(t, eval.New(n, 64), want)
+	for i := range list {
+		if !slices.Equal(list[i].logits, want[i].logits) || list[i].value != want[i].value {
+			t.Fatalf("position %d is answered by another one's logits", i)
+		}
+	}
+}
+
 func TestANewNetAnswersForItself(t *testing.T) {
 	a, b := net(t, "1x16", "minishogi", 1), net(t, "1x16", "minishogi", 2)
 	e := eval.New(a, 8)
