@@ -106,19 +106,26 @@ func (j *Journal) clean() error {
 func (j *Journal) Append(g *Game) error { return j.AppendAll(g) }
 
 // AppendAll is Append for several games with one write: after an error none of them is in the journal.
-func (j *Journal) AppendAll(games ...*Game) error {
+func (j *Journal) AppendAll(games ...*Game) error { return j.appendAll(games, nil) }
+
+// appendAll is AppendAll; records, if not nil, are those that the games were decoded from.
+func (j *Journal) appendAll(games []*Game, records [][]byte) error {
 	j.buf = j.buf[:0]
 	fresh := j.fresh[:0]
-	for _, g := range games {
+	for i, g := range games {
 		if g.ID == (ID{}) {
 			g.SetID()
 		}
 		if _, ok := j.ids[g.ID]; ok || slices.Contains(fresh, g.ID) {
 			continue
 		}
-		var err error
-		if j.buf, err = j.codec.Encode(j.buf, g); err != nil {
-			return err
+		if records != nil {
+			j.buf = append(j.buf, records[i]...)
+		} else {
+			var err error
+			if j.buf, err = j.codec.Encode(j.buf, g); err != nil {
+				return err
+			}
 		}
 		fresh = append(fresh, g.ID)
 	}

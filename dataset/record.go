@@ -221,21 +221,27 @@ func collectTexts(v *rules.Variant, g *Game) (*moveTexts, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &moveTexts{moves: make([]uint32, 0, len(g.Plies))}
-	byText, byMove := map[string]uint32{}, map[rules.Move]uint32{}
+	defer r.release()
+	targets := 0
+	for i := range g.Plies {
+		targets += len(g.Plies[i].Target)
+	}
+	t := &moveTexts{moves: make([]uint32, 0, len(g.Plies)), targets: make([]uint32, 0, targets)}
+	clear(r.byText)
+	clear(r.byMove)
 	add := func(m rules.Move) uint32 {
-		if n, ok := byMove[m]; ok {
+		if n, ok := r.byMove[m]; ok {
 			return n
 		}
 		s := r.pos.FormatMove(m)
-		n, ok := byText[s]
+		n, ok := r.byText[s]
 		if !ok {
 			n = uint32(len(t.list))
-			byText[s] = n
+			r.byText[s] = n
 			t.list = append(t.list, s)
 		}
 		if !m.IsPass() { // whose text depends on the squares around
-			byMove[m] = n
+			r.byMove[m] = n
 		}
 		return n
 	}
@@ -355,6 +361,7 @@ func (raw *rawPlies) resolve(v *rules.Variant, g *Game, text func(uint32) string
 	if err != nil {
 		return err
 	}
+	defer r.release()
 	all := make([]MoveWeight, len(raw.targets))
 	g.Plies = raw.plies
 	for i := range g.Plies {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"kirin/rules"
 )
@@ -16,15 +17,46 @@ type replayer struct {
 	seen  []uint32     // by index of a legal move: the ply at which it was marked last
 	ply   uint32
 	texts map[string][2]rules.Move
+	first *rules.Position // of the game that was begun last
+	start string          // which it was given as
+
+	byText map[string]uint32 // for collectTexts
+	byMove map[rules.Move]uint32
 }
 
+// replayers are kept from game to game: most games begin alike, and boards are large.
+var replayers = sync.Pool{New: func() any {
+	return &replayer{texts: map[string][2]rules.Move{}, byText: map[string]uint32{}, byMove: map[rules.Move]uint32{}}
+}}
+
+// maxTexts is the number of texts of moves that a replayer remembers.
+const maxTexts = 1 << 13
+
+// newReplayer puts a board at the start of a game. It must be released.
 func newReplayer(v *rules.Variant, start string) (*replayer, error) {
-	pos, err := v.ParseSFEN(start)
-	if err != nil {
-		return nil, damaged("start position: %v", err)
+	r := replayers.Get().(*replayer)
+	if r.v != v {
+		r.v, r.pos, r.start = v, v.Start(), ""
+		clear(r.texts)
 	}
-	return &replayer{v: v, pos: pos, legal: pos.AppendMoves(nil), ply: 1, texts: map[string][2]rules.Move{}}, nil
+	if r.start != start {
+		first, err := v.ParseSFEN(start)
+		if err != nil {
+			r.release()
+			return nil, damaged("start position: %v", err)
+		}
+		r.first, r.start = first, start
+	}
+	if len(r.texts) > maxTexts {
+		clear(r.texts)
+	}
+	r.pos.CopyFrom(r.first)
+	r.legal, r.ply = r.pos.AppendMoves(r.legal[:0]), 1
+	clear(r.seen)
+	return r, nil
 }
+
+func (r *replayer) release() { replayers.Put(r) }
 
 // over tells how the game has ended on the board before ply i, if it has.
 func (r *replayer) over(i int) error {

@@ -81,10 +81,14 @@ func (w *Writer) Append(g *Game) error { return w.AppendAll(g) }
 
 // AppendAll is Append for several games of one net, with one flush to the disk: after an error none of them is stored, or
 // all are and only sealing has failed.
-func (w *Writer) AppendAll(games ...*Game) error {
+func (w *Writer) AppendAll(games ...*Game) error { return w.AppendRecords(games, nil) }
+
+// AppendRecords is AppendAll for games that [Codec.Decode] has read from these records, which are stored as they are: it
+// saves encoding them again.
+func (w *Writer) AppendRecords(games []*Game, records [][]byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	games, err := w.unknown(games)
+	games, records, err := w.unknown(games, records)
 	if err != nil || len(games) == 0 {
 		return err
 	}
@@ -99,7 +103,7 @@ func (w *Writer) AppendAll(games ...*Game) error {
 			return err
 		}
 	}
-	if err := w.journal.AppendAll(games...); err != nil {
+	if err := w.journal.appendAll(games, records); err != nil {
 		return err
 	}
 	return w.sealIfDue()
@@ -110,7 +114,7 @@ func (w *Writer) AppendAll(games ...*Game) error {
 func (w *Writer) AppendShard(games []*Game) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	games, err := w.unknown(games)
+	games, _, err := w.unknown(games, nil)
 	if err != nil || len(games) == 0 {
 		return err
 	}
@@ -135,21 +139,25 @@ func (w *Writer) Open() int {
 	return w.journal.Games()
 }
 
-// unknown returns the games that are not known to be in a shard.
-func (w *Writer) unknown(games []*Game) ([]*Game, error) {
+// unknown returns the games that are not known to be in a shard, with their records if there are any.
+func (w *Writer) unknown(games []*Game, records [][]byte) ([]*Game, [][]byte, error) {
 	if w.closed {
-		return nil, fmt.Errorf("worker %s: %w", w.worker, fs.ErrClosed)
+		return nil, nil, fmt.Errorf("worker %s: %w", w.worker, fs.ErrClosed)
 	}
-	fresh := games[:0:0]
-	for _, g := range games {
+	fresh, theirs := games[:0:0], records[:0:0]
+	for i, g := range games {
 		if g.ID == (ID{}) {
 			g.SetID()
 		}
-		if g.ID != w.last && !w.found[g.ID] {
-			fresh = append(fresh, g)
+		if g.ID == w.last || w.found[g.ID] {
+			continue
+		}
+		fresh = append(fresh, g)
+		if records != nil {
+			theirs = append(theirs, records[i])
 		}
 	}
-	return fresh, nil
+	return fresh, theirs, nil
 }
 
 // begin opens the journal of the next unit, to which g will belong.

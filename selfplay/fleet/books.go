@@ -89,14 +89,14 @@ func (in *Intake) write(n netKey, batch []*message, whole bool) error {
 	if err != nil {
 		return err
 	}
-	games := make([]*dataset.Game, len(batch))
+	games, records := make([]*dataset.Game, len(batch)), make([][]byte, len(batch))
 	for i, m := range batch {
-		games[i] = m.game
+		games[i], records[i] = m.game, m.data
 	}
 	if whole {
 		err = b.AppendShard(games)
 	} else {
-		err = b.AppendAll(games...)
+		err = b.AppendRecords(games, records)
 	}
 	if err != nil {
 		in.settle(b)

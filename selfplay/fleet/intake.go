@@ -288,7 +288,6 @@ func (in *Intake) judgeAll(batch []*message) {
 			for k := i; k < len(batch); k += n {
 				m := batch[k]
 				m.verdict = in.c.Judge.judge(m.key, m.data)
-				m.data = nil
 			}
 		})
 	}

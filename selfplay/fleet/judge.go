@@ -68,16 +68,16 @@ type verdict struct {
 	no    *refusal
 }
 
-// judge decodes and replays one record that key has sent.
+// judge decodes one record that key has sent, which plays it on a board, and
+// compares what it says with the run.
 func (j *Judge) judge(key string, record []byte) verdict {
 	g, no := j.decode(record)
 	if no != nil {
 		return verdict{no: no}
 	}
-	if err := dataset.Replayable(j.Variant, g); err != nil {
-		return verdict{no: j.explain(err)}
-	}
 	switch {
+	case g.Variant != j.Variant.Name() || g.Rules != j.Variant.Rules():
+		return verdict{no: refuse(RefusedOtherRun, "it is a game of %s (%s), the run plays %s (%s)", g.Variant, g.Rules, j.Variant.Name(), j.Variant.Rules())}
 	case g.Config != j.Hash:
 		return verdict{no: refuse(RefusedOtherRun, "it was played under the settings %s, the run has %s", g.Config, j.Hash)}
 	case !strings.HasPrefix(g.Worker, PlayerName(key)):
