@@ -7,9 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"sync"
-	"sync/atomic"
+
 	"time"
 
 	"kirin/configs"
@@ -17,8 +15,6 @@ import (
 	"kirin/metrics"
 	"kirin/selfplay/fleet"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 )
 
@@ -29,22 +25,28 @@ type fleetBench struct {
 	workers  int
 	duration time.Duration
 	asJSON   bool
+
+	to    string // not empty: this process sends
+	first int
 }
 
 // fleetRow is its result.
 type fleetRow struct {
 	Workers     int     `json:"workers"`
+	Connected   int     `json:"most_connections"`
 	Wanted      float64 `json:"wanted_games_per_second"`
 	Sent        int64   `json:"sent"`
 	Stored      int     `json:"stored"`
-	Lost        int64   `json:"lost"`
-	Failed      int64   `json:"failed"` // tries that were repeated later
+	Refused     int64   `json:"refused"` // results that only playing the game again could confirm
+	Lost        int64   `json:"lost"`    // neither stored nor refused
+	Failed      int64   `json:"failed"`  // tries that were repeated later
 	Rate        float64 `json:"games_per_second"`
 	Median      float64 `json:"send_median_seconds"`
 	Slow        float64 `json:"send_99th_percentile_seconds"`
 	Drain       float64 `json:"drain_seconds"` // from the last game sent until all are in shards
 	CPU         float64 `json:"cpu_milliseconds_per_game"`
-	Memory      float64 `json:"memory_bytes"`
+	SenderCPU   float64 `json:"sender_cpu_milliseconds_per_game"`
+	Memory      float64 `json:"memory_bytes"` // of the trainer's side, at most
 	StartMillis float64 `json:"start_milliseconds"`
 	Bytes       int     `json:"bytes_per_game"`
 }
@@ -55,15 +57,19 @@ func newBenchFleet() *cobra.Command {
 		Use:   "fleet",
 		Short: "Measure the way of games from many workers into one trainer's shards",
 		Long: `Fleet starts the trainer's side of a run on several machines (queue, checks,
-shards; no training) and simulated workers in the same process, which send the
-recorded games of a run at a given rate, each game under a new number so that
-none is a duplicate. It ends when every game is in a shard. The workers take part
-of the CPU time that is shown.`,
+shards; no training) and, in processes of their own, simulated workers with a
+connection each, which send the recorded games of a run at a given rate, each
+game under a new number so that none is a duplicate. It ends when every game is
+in a shard. CPU time and memory are those of the trainer's side; the senders
+share the machine. Each connection is an open file on both ends (ulimit -n).`,
 		Example: "  kirin bench fleet --dir runs/minishogi --workers 200 --rate 1000 --for 5m",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.workers < 1 || f.workers > 100_000 || !(f.rate > 0) || f.duration <= 0 {
 				return errors.New("--workers must be from 1 to 100000, --rate and --for above 0")
+			}
+			if f.to != "" {
+				return f.sendTo(cmd.Context(), cmd.OutOrStdout())
 			}
 			row, err := f.run(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
@@ -77,6 +83,13 @@ of the CPU time that is shown.`,
 	cmd.Flags().IntVar(&f.workers, "workers", 100, "simulated workers, each with a connection of its own")
 	cmd.Flags().DurationVar(&f.duration, "for", 10*time.Second, "how long they send")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object")
+	cmd.Flags().StringVar(&f.to, "to", "", "be a sender: the queue's URL")
+	cmd.Flags().IntVar(&f.first, "first", 0, "number of the sender's first worker")
+	for _, name := range []string{"to", "first"} { // for the processes that it starts
+		if err := cmd.Flags().MarkHidden(name); err != nil {
+			panic(err)
+		}
+	}
 	return cmd
 }
 
@@ -85,16 +98,9 @@ func (f *fleetBench) run(ctx context.Context, stderr io.Writer) (*fleetRow, erro
 	if err != nil {
 		return nil, err
 	}
-	old, err := dataset.OpenStore(r.path("games"), r.cfg.Data)
+	games, err := f.games(r)
 	if err != nil {
 		return nil, err
-	}
-	games, err := old.Newest(2000)
-	if err != nil {
-		return nil, err
-	}
-	if len(games) == 0 {
-		return nil, fmt.Errorf("%s holds no games to send", f.dir)
 	}
 	dir, err := os.MkdirTemp("", "kirin-bench-*")
 	if err != nil {
@@ -131,17 +137,14 @@ func (f *fleetBench) run(ctx context.Context, stderr io.Writer) (*fleetRow, erro
 		return nil, err
 	}
 	row.StartMillis = float64(time.Since(start).Microseconds()) / 1000
-	crowd := &crowd{games: games, url: "nats://" + server.Address(), names: names, codec: dataset.NewCodec()}
+	peak := watchMemory(m, intake)
 	cpu := metrics.ProcessSeconds()
 	began := time.Now()
-	sending, stop := context.WithTimeout(ctx, f.duration)
-	defer stop()
-	err = crowd.send(sending, f.workers, f.rate, func() {
-		p.show(fmt.Sprintf("%d sent, %d failed", crowd.sent.Load(), crowd.failed.Load()))
-	})
+	sent, err := f.crowds(ctx, "nats://"+server.Address(), stderr)
 	last := time.Now()
-	row.Sent, row.Failed = crowd.sent.Load(), crowd.failed.Load()
-	row.Rate = float64(row.Sent) / last.Sub(began).Seconds()
+	row.Sent, row.Failed = sent.Sent, sent.Failed
+	row.Rate = float64(row.Sent) / min(last.Sub(began), f.duration).Seconds()
+	row.SenderCPU = 1000 * sent.CPU / float64(max(row.Sent, 1))
 	for err == nil && ctx.Err() == nil && time.Since(last) < 10*time.Minute {
 		if s := intake.Status(); s.Time.After(last) && s.Backlog <= s.Open {
 			break
@@ -151,9 +154,7 @@ func (f *fleetBench) run(ctx context.Context, stderr io.Writer) (*fleetRow, erro
 	err = errors.Join(err, intake.Close()) // makes shards of the journals
 	row.Drain = time.Since(last).Seconds()
 	row.CPU = (metrics.ProcessSeconds() - cpu) * 1000 / float64(max(row.Sent, 1))
-	if figures, err := m.Snapshot(); err == nil {
-		row.Memory = figures["process_resident_memory_bytes"]
-	}
+	row.Memory, row.Connected = peak()
 	if err != nil {
 		return nil, err
 	}
@@ -161,125 +162,66 @@ func (f *fleetBench) run(ctx context.Context, stderr io.Writer) (*fleetRow, erro
 	if err != nil {
 		return nil, err
 	}
-	row.Stored, row.Lost = len(index), row.Sent-int64(len(index))
-	row.Bytes = int(crowd.bytes.Load() / max(row.Sent, 1))
-	row.Median, row.Slow = crowd.quantile(0.5), crowd.quantile(0.99)
+	for _, n := range intake.Status().Refused {
+		row.Refused += n
+	}
+	row.Stored = len(index)
+	row.Lost = row.Sent - int64(len(index)) - row.Refused
+	row.Bytes = int(sent.Bytes / max(row.Sent, 1))
+	row.Median, row.Slow = quantile(sent.Times, 0.5), quantile(sent.Times, 0.99)
 	return row, nil
+}
+
+// games are the ones that are sent.
+func (f *fleetBench) games(r *runDir) ([]*dataset.Game, error) {
+	store, err := dataset.OpenStore(r.path("games"), r.cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	games, err := store.Newest(2000)
+	if err == nil && len(games) == 0 {
+		err = fmt.Errorf("%s holds no games to send", f.dir)
+	}
+	return games, err
+}
+
+// watchMemory looks every second until it is asked for the most that it has seen.
+func watchMemory(m *metrics.Metrics, in *fleet.Intake) func() (bytes float64, connections int) {
+	stop, done := make(chan struct{}), make(chan struct{})
+	bytes, connections := 0.0, 0
+	go func() {
+		defer close(done)
+		t := time.NewTicker(time.Second)
+		defer t.Stop()
+		for {
+			if figures, err := m.Snapshot(); err == nil {
+				bytes = max(bytes, figures["process_resident_memory_bytes"])
+			}
+			connections = max(connections, in.Status().Connections)
+			select {
+			case <-stop:
+				return
+			case <-t.C:
+			}
+		}
+	}()
+	return func() (float64, int) {
+		close(stop)
+		<-done
+		return bytes, connections
+	}
 }
 
 func (r *fleetRow) write(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, r)
 	}
-	_, err := fmt.Fprintf(w, "%s\n%d workers, %.0f games/s wanted: %d games of %d bytes sent (%.0f/s), %d stored, %d lost, %d tries failed\nsending %.1f ms (median), %.0f ms (99 of 100); all in shards %.1f s after the last; %.2f ms CPU a game with its sender; %.0f MB; start %.0f ms\n",
-		machine(), r.Workers, r.Wanted, r.Sent, r.Bytes, r.Rate, r.Stored, r.Lost, r.Failed, 1000*r.Median, 1000*r.Slow, r.Drain, r.CPU, r.Memory/1e6, r.StartMillis)
+	_, err := fmt.Fprintf(w, `%s
+%d workers (at most %d connections), %.0f games/s wanted: %d games of %d bytes sent (%.0f/s), %d stored, %d refused, %d lost, %d tries failed
+sending %.1f ms (median), %.0f ms (99 of 100); all in shards %.1f s after the last
+CPU a game: %.2f ms here, %.2f ms at its sender; at most %.0f MB here; start %.0f ms
+`,
+		machine(), r.Workers, r.Connected, r.Wanted, r.Sent, r.Bytes, r.Rate, r.Stored, r.Refused, r.Lost, r.Failed,
+		1000*r.Median, 1000*r.Slow, r.Drain, r.CPU, r.SenderCPU, r.Memory/1e6, r.StartMillis)
 	return err
-}
-
-// crowd are the simulated workers.
-type crowd struct {
-	games []*dataset.Game
-	url   string
-	names fleet.Names
-	codec *dataset.Codec
-
-	number, sent, failed, bytes atomic.Int64
-
-	mu    sync.Mutex
-	times []float64 // seconds, a sample
-}
-
-// send lets n workers send rate games a second until ctx ends; what was begun
-// is finished.
-func (c *crowd) send(ctx context.Context, n int, rate float64, tick func()) error {
-	var wg sync.WaitGroup
-	faults := make(chan error, n)
-	every := time.Duration(float64(n) / rate * float64(time.Second))
-	start := time.Now()
-	for i := range n {
-		wg.Go(func() {
-			// The first games are spread over one interval.
-			if err := c.worker(ctx, i, every, start.Add(every*time.Duration(i)/time.Duration(n))); err != nil {
-				faults <- err
-			}
-		})
-	}
-	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
-	for {
-		select {
-		case <-done:
-			select {
-			case err := <-faults:
-				return err
-			default:
-				return nil
-			}
-		case <-time.After(time.Second):
-			tick()
-		}
-	}
-}
-
-func (c *crowd) worker(ctx context.Context, i int, every time.Duration, next time.Time) error {
-	if !sleep(ctx, time.Until(next)) {
-		return nil
-	}
-	name := fmt.Sprintf("sim%d", i)
-	nc, err := nats.Connect(c.url, nats.MaxReconnects(-1), nats.CustomInboxPrefix("_INBOX."+name), nats.Timeout(time.Minute), nats.ReconnectBufSize(-1))
-	if err != nil {
-		return fmt.Errorf("worker %s: %w", name, err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return err
-	}
-	for sleep(ctx, time.Until(next)) {
-		next = next.Add(every)
-		g := *c.games[int(c.number.Load())%len(c.games)]
-		g.Number = c.number.Add(1)
-		g.Worker, g.Config = fleet.PlayerName(name)+"w00", c.games[0].Config
-		g.SetID()
-		record, err := c.codec.Encode(nil, &g)
-		if err != nil {
-			return err
-		}
-		if err := c.publish(ctx, js, name, record); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// publish repeats until the queue has the game.
-func (c *crowd) publish(ctx context.Context, js jetstream.JetStream, name string, record []byte) error {
-	for {
-		start := time.Now()
-		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-		_, err := js.PublishMsg(try, &nats.Msg{Subject: c.names.Queue + ".games." + name, Data: record})
-		cancel()
-		if err == nil {
-			took := time.Since(start).Seconds()
-			if n := c.sent.Add(1); n%8 == 0 {
-				c.mu.Lock()
-				c.times = append(c.times, took)
-				c.mu.Unlock()
-			}
-			c.bytes.Add(int64(len(record)))
-			return nil
-		}
-		c.failed.Add(1)
-		time.Sleep(200 * time.Millisecond)
-	}
-}
-
-func (c *crowd) quantile(q float64) float64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.times) == 0 {
-		return 0
-	}
-	slices.Sort(c.times)
-	return c.times[int(q*float64(len(c.times)-1))]
 }
