@@ -48,7 +48,7 @@ func TestEveryConfigurationOfAnExperimentDiffersFromTheFirst(t *testing.T) {
 }
 
 func FuzzParseExperiment(f *testing.F) {
-	for _, name := range []string{"experiments/minishogi.yaml", "experiments/small.yaml"} {
+	for _, name := range []string{"experiments/minishogi.yaml", "experiments/minishogi-more.yaml", "experiments/small.yaml"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
