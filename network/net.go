@@ -8,8 +8,9 @@ import (
 	"kirin/rules"
 )
 
-// Net is a net ready to answer: weights packed for one set of kernels. It is
-// immutable and may be shared; each goroutine needs a Scratch of its own.
+// Net is a net ready to answer: weights packed for one set of kernels. But for
+// [Net.Reload] it is immutable and may be shared; each goroutine needs a Scratch
+// of its own.
 type Net struct {
 	form   Form
 	meta   Meta
@@ -20,6 +21,8 @@ type Net struct {
 	stem   layer
 	blocks []block
 	head   heads
+	padded []float32 // stem weights on their way into stem.conv
+	loads  uint64
 }
 
 // layer is a 3x3 convolution with its bias.
@@ -54,57 +57,102 @@ func NewOn(w *Weights, set *kernel.Set) (*Net, error) {
 	if err := w.Form.Validate(); err != nil {
 		return nil, err
 	}
-	l := NewLayout(w.Form)
-	if len(w.Params) != l.Size {
-		return nil, fmt.Errorf("a net %s has %d parameters, not %d", w.Form.Spec, l.Size, len(w.Params))
+	n, err := allocate(w.Form, set)
+	if err != nil {
+		return nil, err
 	}
-	if !set.Finite(w.Params) {
-		return nil, fmt.Errorf("net %s of step %d holds numbers that are not finite", w.Form.Spec, w.Meta.Step)
+	if err := n.Reload(w); err != nil {
+		return nil, err
 	}
-	c := w.Form.Spec.Channels
-	n := &Net{form: w.Form, meta: w.Meta, set: set, board: kernel.Board{H: w.Form.Height, W: w.Form.Width}, inputs: kernel.RoundUp(w.Form.Planes)}
-	of := func(name string) []float32 { return l.Of(w.Params, name) }
+	return n, nil
+}
+
+// allocate makes the memory of a net.
+func allocate(form Form, set *kernel.Set) (*Net, error) {
+	c := form.Spec.Channels
+	n := &Net{form: form, set: set, board: kernel.Board{H: form.Height, W: form.Width}, inputs: kernel.RoundUp(form.Planes)}
 	var err error
-	conv := func(name string, in int, weight []float32) layer {
-		var y layer
-		if err != nil {
-			return y
-		}
-		y.bias = append(kernel.Alloc(c)[:0], of(name+".bias")...)
-		if y.conv, err = kernel.NewConv3x3(n.board, in, c); err == nil {
-			set.Pack(y.conv, weight)
+	conv := func(in int, like *kernel.Conv3x3) layer {
+		y := layer{bias: kernel.Alloc(c)}
+		if err == nil {
+			y.conv, err = kernel.NewConv3x3Like(n.board, in, c, like)
 		}
 		return y
 	}
-	n.stem = conv("stem", n.inputs, PadInputs(nil, of("stem.weight"), c, w.Form.Planes))
-	n.blocks = make([]block, w.Form.Spec.Blocks)
+	n.stem = conv(n.inputs, nil)
+	n.padded = kernel.Alloc(c * n.inputs * 9)
+	n.blocks = make([]block, form.Spec.Blocks)
 	for i := range n.blocks {
-		name := fmt.Sprintf("block%d", i)
-		n.blocks[i].first = conv(name+".conv1", c, of(name+".conv1.weight"))
-		n.blocks[i].second = conv(name+".conv2", c, of(name+".conv2.weight"))
-		if w.Form.Spec.Pools(i) {
-			n.blocks[i].pool = packed(2*c, c, of(name+".pool.weight"))
+		n.blocks[i].first = conv(c, n.blocks[0].first.conv)
+		n.blocks[i].second = conv(c, n.blocks[0].first.conv)
+		if form.Spec.Pools(i) {
+			n.blocks[i].pool = kernel.NewMatrix(2*c, c)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	n.group = max(minGroup, n.stem.conv.Block(), n.blocks[0].first.conv.Block())
+	vector := func(size int) []float32 { return kernel.Alloc(kernel.RoundUp(size)) }
 	n.head = heads{
-		policyConv: packed(c, c, of("policy.conv.weight")),
-		policyPool: packed(2*c, c, of("policy.pool.weight")),
-		policyBias: padded(of("policy.conv.bias")),
-		moveWeight: padded(of("policy.move.weight")),
-		moveBias:   padded(of("policy.move.bias")),
-		valueConv:  packed(c, ValueChannels, of("value.conv.weight")),
-		valueBias:  padded(of("value.conv.bias")),
-		hidden:     packed(n.board.Pixels()*ValueChannels, ValueHidden, of("value.hidden.weight")),
-		hiddenBias: padded(of("value.hidden.bias")),
-		out:        packed(ValueHidden, ValueOutputs, of("value.out.weight")),
-		outBias:    padded(of("value.out.bias")),
+		policyConv: kernel.NewMatrix(c, c), policyPool: kernel.NewMatrix(2*c, c), policyBias: vector(c),
+		moveWeight: vector(c * form.PolicyPlanes), moveBias: vector(form.PolicyPlanes),
+		valueConv: kernel.NewMatrix(c, ValueChannels), valueBias: vector(ValueChannels),
+		hidden: kernel.NewMatrix(n.board.Pixels()*ValueChannels, ValueHidden), hiddenBias: vector(ValueHidden),
+		out: kernel.NewMatrix(ValueHidden, ValueOutputs), outBias: vector(ValueOutputs),
 	}
 	return n, nil
 }
+
+// Reload packs other weights of the same form into the net's memory. Nobody may
+// use the net meanwhile, and evaluators must be given it anew. After an error
+// the net is as it was.
+func (n *Net) Reload(w *Weights) error {
+	l := NewLayout(w.Form)
+	if len(w.Params) != l.Size {
+		return fmt.Errorf("a net %s has %d parameters, not %d", w.Form.Spec, l.Size, len(w.Params))
+	}
+	if w.Form != n.form {
+		return fmt.Errorf("weights of a net %s do not fit into one of %s", w.Form.Spec, n.form.Spec)
+	}
+	if !n.set.Finite(w.Params) {
+		return fmt.Errorf("net %s of step %d holds numbers that are not finite", w.Form.Spec, w.Meta.Step)
+	}
+	n.meta = w.Meta
+	n.loads++
+	of := func(name string) []float32 { return l.Of(w.Params, name) }
+	pack := func(y *layer, name string) {
+		copy(y.bias, of(name+".bias"))
+		n.set.Pack(y.conv, of(name+".weight"))
+	}
+	copy(n.stem.bias, of("stem.bias"))
+	n.set.Pack(n.stem.conv, PadInputs(n.padded, of("stem.weight"), n.form.Spec.Channels, n.form.Planes))
+	for i := range n.blocks {
+		b, name := &n.blocks[i], fmt.Sprintf("block%d", i)
+		pack(&b.first, name+".conv1")
+		pack(&b.second, name+".conv2")
+		if b.pool != nil {
+			b.pool.Pack(of(name + ".pool.weight"))
+		}
+	}
+	h := &n.head
+	h.policyConv.Pack(of("policy.conv.weight"))
+	h.policyPool.Pack(of("policy.pool.weight"))
+	copy(h.policyBias, of("policy.conv.bias"))
+	copy(h.moveWeight, of("policy.move.weight"))
+	copy(h.moveBias, of("policy.move.bias"))
+	h.valueConv.Pack(of("value.conv.weight"))
+	copy(h.valueBias, of("value.conv.bias"))
+	h.hidden.Pack(of("value.hidden.weight"))
+	copy(h.hiddenBias, of("value.hidden.bias"))
+	h.out.Pack(of("value.out.weight"))
+	copy(h.outBias, of("value.out.bias"))
+	return nil
+}
+
+// Loads counts the weights that the net has been given, the first ones
+// included: answers of one count do not hold for another.
+func (n *Net) Loads() uint64 { return n.loads }
 
 // PadInputs copies stem weights [out][planes][3][3] to dst as [out][P][3][3],
 // P being planes rounded up to what the kernels take; the rest is zero. A nil
@@ -118,18 +166,6 @@ func PadInputs(dst, weight []float32, out, planes int) []float32 {
 		copy(dst[o*wide*9:], weight[o*planes*9:(o+1)*planes*9])
 	}
 	return dst
-}
-
-func packed(k, n int, weight []float32) *kernel.Matrix {
-	m := kernel.NewMatrix(k, n)
-	m.Pack(weight)
-	return m
-}
-
-func padded(x []float32) []float32 {
-	y := kernel.Alloc(kernel.RoundUp(len(x)))
-	copy(y, x)
-	return y
 }
 
 // minGroup is how many images at least go through all layers together: enough

@@ -251,6 +251,11 @@ func evaluators(w *network.Weights, v *rules.Variant, set *kernel.Set, name stri
 
 // packed makes weights ready to play; name is the file in errors.
 func packed(w *network.Weights, v *rules.Variant, set *kernel.Set, name string) (*network.Net, error) {
+	return repacked(nil, w, v, set, name)
+}
+
+// repacked is packed into the memory of n, unless that is nil.
+func repacked(n *network.Net, w *network.Weights, v *rules.Variant, set *kernel.Set, name string) (*network.Net, error) {
 	enc, err := encode.New(v)
 	if err != nil {
 		return nil, err
@@ -258,7 +263,11 @@ func packed(w *network.Weights, v *rules.Variant, set *kernel.Set, name string) 
 	if err := fits(w, v, enc); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	n, err := network.NewOn(w, set)
+	if n == nil {
+		n, err = network.NewOn(w, set)
+	} else {
+		err = n.Reload(w)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -47,7 +46,7 @@ type rater struct {
 	faults  map[int]bool  // nets that could not be read
 
 	// What rating games use is kept for the next ones: made anew for each pair, it would be most of the program's garbage.
-	nets  map[int]*network.Net // by step: the net that is due and its opponent
+	nets  map[int]*network.Net // by step, at most two: the net that is due and its opponent
 	last  int                  // step of the one asked for last
 	evals []*eval.Evaluator
 	used  int // of evals, by this pair
@@ -260,8 +259,8 @@ func (t *rater) entrant(step int) (match.Entrant, error) {
 	return t.timed(match.NetPlayer(netName(step), t.run.variant, func() selfplay.Evaluator { return t.evaluator(n) }, search)), nil
 }
 
-// net returns the net of a step, and forgets all others but the one asked for
-// before.
+// net returns the net of a step. The one asked for before stays as it is; any
+// other gives its memory to the new one.
 func (t *rater) net(step int) (*network.Net, error) {
 	n := t.nets[step]
 	if n == nil {
@@ -270,12 +269,18 @@ func (t *rater) net(step int) (*network.Net, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n, err = packed(w, t.run.variant, t.set, file); err != nil {
+		for s, old := range t.nets {
+			if s != t.last && old.Form() == w.Form {
+				n = old
+				delete(t.nets, s)
+			}
+		}
+		if n, err = repacked(n, w, t.run.variant, t.set, file); err != nil {
 			return nil, err
 		}
+		t.nets[step] = n
 	}
-	maps.DeleteFunc(t.nets, func(s int, _ *network.Net) bool { return s != t.last })
-	t.nets[step], t.last = n, step
+	t.last = step
 	return n, nil
 }
 

@@ -39,6 +39,7 @@ const (
 // Evaluator batches positions for a net.
 type Evaluator struct {
 	net     *network.Net
+	loads   uint64 // of net
 	scratch *network.Scratch
 	enc     *encode.Encoder
 	request network.Request
@@ -82,14 +83,14 @@ func New(net *network.Net, maxBatch int) *Evaluator {
 // SetNet changes the net for all positions added from now on. It must not be
 // called between Add and Flush. The cache is emptied.
 func (e *Evaluator) SetNet(net *network.Net) {
-	if e.net == net {
+	if e.net == net && e.loads == net.Loads() {
 		return
 	}
 	if e.net == nil || e.net.Form() != net.Form() {
 		e.scratch = network.NewScratch(net)
 		e.enc = nil
 	}
-	e.net = net
+	e.net, e.loads = net, net.Loads()
 	for i := range e.cache {
 		e.cache[i].key = 0
 	}

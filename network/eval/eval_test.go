@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,6 +14,15 @@ import (
 )
 
 func net(t testing.TB, spec, game string, seed uint64) *network.Net {
+	t.Helper()
+	n, err := network.New(weights(t, spec, game, seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func weights(t testing.TB, spec, game string, seed uint64) *network.Weights {
 	t.Helper()
 	v, err := rules.Load(game)
 	if err != nil {
@@ -30,11 +40,7 @@ func net(t testing.TB, spec, game string, seed uint64) *network.Net {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := network.New(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return w
 }
 
 // asked is a position with its legal moves and its answer.
@@ -156,6 +162,35 @@ func TestANewNetAnswersForItself(t *testing.T) {
 	ask(t, e, list)
 	if e.Net() != c {
 		t.Error("the evaluator holds another net")
+	}
+}
+
+func TestAReloadedNetAnswersForItself(t *testing.T) {
+	a, b := net(t, "2x16", "minishogi", 1), weights(t, "2x16", "minishogi", 2)
+	e := eval.New(a, 8)
+	list, want := positions(t, "minishogi", 8), positions(t, "minishogi", 8)
+	ask(t, e, list)
+	if err := a.Reload(b); err != nil {
+		t.Fatal(err)
+	}
+	e.SetNet(a)
+	ask(t, e, list)
+	ask(t, eval.New(net(t, "2x16", "minishogi", 2), 8), want)
+	for i := range list {
+		if !slices.Equal(list[i].logits, want[i].logits) || list[i].value != want[i].value || list[i].plies != want[i].plies {
+			t.Errorf("position %d is not answered as by a new net of these weights", i)
+		}
+	}
+	if e.Hits() != 0 {
+		t.Errorf("%d answers of the old weights were used", e.Hits())
+	}
+	if err := a.Reload(weights(t, "1x16", "minishogi", 2)); err == nil {
+		t.Error("weights of another form were taken")
+	}
+	broken := weights(t, "2x16", "minishogi", 3)
+	broken.Params[7] = float32(math.NaN())
+	if err := a.Reload(broken); err == nil {
+		t.Error("weights that are not finite were taken")
 	}
 }
 

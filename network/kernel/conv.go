@@ -32,14 +32,26 @@ func NewConv3x3(b Board, cin, cout int) (*Conv3x3, error) {
 	if cin < Lane || cout < Lane || cin%Lane != 0 || cout%Lane != 0 {
 		return nil, fmt.Errorf("kernel: convolution from %d to %d channels: both must be multiples of %d", cin, cout, Lane)
 	}
-	return newConv3x3(b, cin, cout, chooseTile(b)), nil
+	return newConv3x3(b, cin, cout, chooseTile(b), nil), nil
 }
 
-func newConv3x3(b Board, cin, cout int, t *tile) *Conv3x3 {
-	c := &Conv3x3{board: b, cin: cin, cout: cout, t: t}
+// NewConv3x3Like is NewConv3x3 for a convolution that is packed by the same goroutine as another one, like, of the same
+// numbers of channels, whose memory for packing it uses. like may be nil.
+func NewConv3x3Like(b Board, cin, cout int, like *Conv3x3) (*Conv3x3, error) {
+	if like == nil || like.cin != cin || like.cout != cout {
+		return NewConv3x3(b, cin, cout)
+	}
+	return newConv3x3(b, cin, cout, chooseTile(b), like.work), nil
+}
+
+// newConv3x3 allocates memory for packing if work is nil.
+func newConv3x3(b Board, cin, cout int, t *tile, work []float32) *Conv3x3 {
+	c := &Conv3x3{board: b, cin: cin, cout: cout, t: t, work: work}
 	c.whole = b.H == t.m && b.W == t.m
 	c.u = Alloc(t.n * t.n * cin * cout)
-	c.work = Alloc(9*cin*cout + tmpLen)
+	if work == nil {
+		c.work = Alloc(9*cin*cout + tmpLen)
+	}
 	for r := 0; r < b.H; r += t.m {
 		for q := 0; q < b.W; q += t.m {
 			p := spot{row: r, col: q, rows: min(t.m, b.H-r), cols: min(t.m, b.W-q)}

@@ -34,7 +34,7 @@ func (s *Set) convWorks(t *tile, x []float32) bool {
 	Pad(dy, x[100:], b, cout, n)
 	Pad(res, x[200:], b, cout, n)
 	results := func(s *Set) [2][]float32 {
-		c := newConv3x3(b, cin, cout, t)
+		c := newConv3x3(b, cin, cout, t, nil)
 		s.Pack(c, x[:9*cin*cout])
 		y, dw := Alloc(n*b.Len(cout)), Alloc(9*cin*cout)
 		s.Conv(c, ConvArgs{Dst: y, Src: src, N: n, Bias: x[:cout], Residual: res, ReLU: true, Mask: dy}, Alloc(c.ScratchLen()))
