@@ -72,7 +72,10 @@ type entry struct {
 
 // Encode returns the file's bytes. It fails when a shape does not fit its
 // data, a name is used twice, or a number is not finite.
-func (f *File) Encode() ([]byte, error) {
+func (f *File) Encode() ([]byte, error) { return f.EncodeTo(nil) }
+
+// EncodeTo is Encode into the memory of buf, as far as it goes.
+func (f *File) EncodeTo(buf []byte) ([]byte, error) {
 	meta := make(map[string]string, len(f.Meta)+1)
 	for k, v := range f.Meta {
 		meta[k] = v
@@ -115,7 +118,7 @@ func (f *File) Encode() ([]byte, error) {
 	if head.Len() > maxHeader || end > maxFile {
 		return nil, fmt.Errorf("header of %d bytes or data of %d bytes is too large", head.Len(), end)
 	}
-	out := make([]byte, 0, 8+head.Len()+int(end))
+	out := slices.Grow(buf[:0], 8+head.Len()+int(end))
 	out = binary.LittleEndian.AppendUint64(out, uint64(head.Len()))
 	out = append(out, head.Bytes()...)
 	for i := range f.Tensors {

@@ -47,11 +47,10 @@ func (t *Trainer) Save(dir string) error {
 		"step":    strconv.FormatInt(t.step, 10),
 		"random":  hex.EncodeToString(random),
 	}}
-	data, err := f.Encode()
-	if err != nil {
+	if t.encoded, err = f.EncodeTo(t.encoded); err != nil {
 		return fmt.Errorf("checkpoint %s: %w", dir, err)
 	}
-	return safetensors.Write(filepath.Join(dir, checkpointFile), data)
+	return safetensors.Write(filepath.Join(dir, checkpointFile), t.encoded)
 }
 
 func (t *Trainer) formText() string {

@@ -29,9 +29,10 @@ type Trainer struct {
 	// All in the order of layout.
 	params, grads, first, second, average []float32
 
-	step   int64 // steps taken
-	source *rand.PCG
-	random *rand.Rand
+	step    int64 // steps taken
+	source  *rand.PCG
+	random  *rand.Rand
+	encoded []byte // memory of Save
 }
 
 // Stats says how a step went. Losses are means over the samples that have
