@@ -20,7 +20,8 @@
 // cluster) in front:
 //
 //	<queue>-games         stream, work queue: a message is one game, the record of package dataset
-//	<queue>.games.<key>   subject of the games of one worker
+//	<queue>.games.<key>   subject under which a worker sends its games
+//	<queue>.queued.<key>  subject of these games in an embedded queue
 //	<queue>-fleet         key-value bucket: "welcome" is a [Welcome], "state" a [State], both JSON
 //	<queue>.state         broadcast of a State when there is a newer net; not stored
 //	<queue>.beat.<key>    [Beat] of a worker, every fifteen seconds; not stored
@@ -42,6 +43,12 @@
 // games when the first game of that net arrives. Queue, journal and outbox
 // therefore hold a game at least once, the shards exactly once. The queue is no
 // archive: it holds what is not acknowledged.
+//
+// An embedded queue flushes the disk for each message. So that this bounds the
+// delay and not the number of games, the trainer's side takes them from the
+// workers, puts all that arrive during one flush into the queue as one batch
+// with one flush, and answers the workers after it. To an external queue workers
+// write by themselves.
 //
 // The queue is bounded in bytes and in games of one worker, and refuses new
 // games when it is full. A worker goes on playing into its outbox until that

@@ -53,9 +53,11 @@ type Intake struct {
 	open   map[dataset.ID]*openGame // stored in a journal, not in a shard yet
 	roster *roster
 	aside  *Quarantine
+	looked time.Time // at the list of aside; of the intake's own goroutine
 	checks *checks
 	news   *announcer
 	reset  chan struct{}
+	commit *committer // nil for an external queue
 
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -117,6 +119,12 @@ func StartIntake(ctx context.Context, c IntakeConfig) (*Intake, error) {
 		in.nc.Close()
 		return nil, fmt.Errorf("listen to workers: %w", err)
 	}
+	if c.Server != nil {
+		if in.commit, err = startCommitter(c.Server, c.Names); err != nil {
+			in.nc.Close()
+			return nil, err
+		}
+	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	in.cancel = cancel
 	go in.run(run)
@@ -154,9 +162,9 @@ func (in *Intake) make(ctx context.Context) error {
 	o, n := in.c.Options, in.c.Names
 	var err error
 	in.stream, err = in.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: n.stream(), Subjects: []string{n.games("*")}, Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage,
+		Name: n.stream(), Subjects: []string{in.subject("*")}, Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage,
 		Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxBytes: int64(o.MaxBytes), MaxMsgsPerSubject: o.MaxPerWorker,
-		MaxMsgSize: MaxRecord, Duplicates: 2 * time.Minute, Replicas: o.Replicas,
+		MaxMsgSize: MaxRecord, Duplicates: 2 * time.Minute, Replicas: o.Replicas, AllowAtomicPublish: in.c.Server != nil,
 	})
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", n.stream(), err)
@@ -172,12 +180,20 @@ func (in *Intake) make(ctx context.Context) error {
 	}
 	in.cons, err = in.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: o.AckWait, MaxAckPending: o.MaxOpen,
-		DeliverPolicy: jetstream.DeliverAllPolicy, FilterSubject: n.games("*"),
+		DeliverPolicy: jetstream.DeliverAllPolicy,
 	})
 	if err != nil {
 		return fmt.Errorf("consumer: %w", err)
 	}
 	return in.news.put(ctx)
+}
+
+// subject is that of a worker's games in the stream.
+func (in *Intake) subject(key string) string {
+	if in.c.Server != nil {
+		return in.c.Names.queued(key)
+	}
+	return in.c.Names.games(key)
 }
 
 // message is a game on its way from the queue.
@@ -208,6 +224,9 @@ func (in *Intake) run(ctx context.Context) {
 	}
 	in.cancel()
 	<-announced
+	if in.commit != nil {
+		in.commit.close()
+	}
 	in.checks.wait()
 	in.fault = errors.Join(in.fault, in.closeBooks())
 	in.c.Metrics.Working(part)
@@ -243,6 +262,12 @@ func (in *Intake) round(ctx context.Context, tick <-chan time.Time) error {
 	}
 	in.judgeAll(batch)
 	batch = append(batch, in.checks.finished()...)
+	if now := time.Now(); now.Sub(in.looked) >= watchEvery {
+		in.looked = now
+		if err := in.aside.Refresh(); err != nil {
+			in.c.Say("the quarantine stays as it was: %v", err)
+		}
+	}
 	return in.take(ctx, batch)
 }
 
@@ -387,7 +412,7 @@ func (in *Intake) Refused(key string, reason string, err error) {
 // Publish puts a game of a guest into the queue, under an id that this side
 // chooses.
 func (in *Intake) Publish(ctx context.Context, key string, record []byte, id string) error {
-	_, err := in.js.PublishMsg(ctx, &nats.Msg{Subject: in.c.Names.games(key), Data: record}, jetstream.WithMsgID("guest "+key+" "+id))
+	_, err := in.js.PublishMsg(ctx, &nats.Msg{Subject: in.subject(key), Data: record}, jetstream.WithMsgID("guest "+key+" "+id))
 	return err
 }
 

@@ -66,9 +66,9 @@ const (
 	writeDeadline = 5 * time.Second
 	authTimeout   = 20 // seconds, to prove a key: a crowd that reconnects takes a while
 	startDeadline = 30 * time.Second
-	maxPending    = 16 << 20 // bytes that wait for a slow reader before it is cut off
-	watchEvery    = 300 * time.Millisecond
-	roomProbe     = 1 << 20 // bytes that a disk must take before a queue that could not write is tried again
+	maxPending    = 16 << 20               // bytes that wait for a slow reader before it is cut off
+	watchEvery    = 300 * time.Millisecond // between looks at lists that other processes change
+	roomProbe     = 1 << 20                // bytes that a disk must take before a queue that could not write is tried again
 )
 
 // StartServer starts the queue.

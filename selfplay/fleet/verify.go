@@ -2,18 +2,12 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"kirin/dataset"
-	"kirin/dataset/whole"
 )
 
 // Verification is what playing a game again has shown.
@@ -119,7 +113,7 @@ func (in *Intake) verified(m *message) (bool, error) {
 		default:
 			in.c.Metrics.FleetVerified("different")
 			in.c.Say("worker %s is quarantined: game %v: %s", m.key, m.game.ID, f.found.Why)
-			if err := in.aside.Add(m.key, fmt.Sprintf("game %v: %s", m.game.ID, f.found.Why)); err != nil {
+			if err := in.aside.Add(m.key, fmt.Sprintf("game %v: %s", m.game.ID, f.found.Why)); err != nil && !in.patient(err) {
 				return false, err
 			}
 			return false, in.putAside(m, refuse(RefusedMismatch, "%s", f.found.Why))
@@ -157,110 +151,15 @@ func (in *Intake) verified(m *message) (bool, error) {
 	return true, nil
 }
 
-// maxAside is the size at which no more games of a worker are put aside.
-const maxAside = 64 << 20
-
 // putAside keeps a game for inspection, in a journal of its worker's, instead
 // of storing it.
 func (in *Intake) putAside(m *message, r *refusal) error {
-	if err := in.aside.keep(in.c.Judge.Codec, m.key, m.game); err != nil && (in.c.Patient == nil || !in.c.Patient(err)) {
+	if err := in.aside.keep(in.c.Judge.Codec, m.key, m.game); err != nil && !in.patient(err) {
 		return err
 	}
 	in.refused(m, r)
 	return nil
 }
 
-// Quarantine lists the workers whose games do not count, with the reason. The
-// list is quarantine.json in the run's fleet folder; games that were put aside
-// are in quarantine/<worker>.journal there.
-type Quarantine struct {
-	dir string
-
-	mu   sync.Mutex
-	list map[string]string
-}
-
-// OpenQuarantine reads the list; there need not be one.
-func OpenQuarantine(dir string) (*Quarantine, error) {
-	q := &Quarantine{dir: dir, list: map[string]string{}}
-	b, err := os.ReadFile(q.file())
-	if errors.Is(err, fs.ErrNotExist) {
-		return q, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &q.list)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", q.file(), err)
-	}
-	return q, nil
-}
-
-func (q *Quarantine) file() string { return filepath.Join(q.dir, "quarantine.json") }
-
-// Has tells whether a worker's games are put aside.
-func (q *Quarantine) Has(worker string) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	_, ok := q.list[worker]
-	return ok
-}
-
-// List returns the workers with their reasons.
-func (q *Quarantine) List() map[string]string {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	out := map[string]string{}
-	for k, v := range q.list {
-		out[k] = v
-	}
-	return out
-}
-
-// Add puts a worker into quarantine.
-func (q *Quarantine) Add(worker, reason string) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.list[worker] = reason
-	return q.write()
-}
-
-// Release lets a worker's games count again. A trainer that runs notices at
-// its next start.
-func (q *Quarantine) Release(worker string) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if _, ok := q.list[worker]; !ok {
-		return fmt.Errorf("%s is not quarantined", worker)
-	}
-	delete(q.list, worker)
-	return q.write()
-}
-
-func (q *Quarantine) write() error {
-	b, err := json.MarshalIndent(q.list, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(q.dir, 0o755); err != nil {
-		return err
-	}
-	return whole.WriteFile(q.file(), append(b, '\n'))
-}
-
-// keep appends a game to the journal of what was put aside.
-func (q *Quarantine) keep(codec *dataset.Codec, worker string, g *dataset.Game) error {
-	dir := filepath.Join(q.dir, "quarantine")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	path := filepath.Join(dir, worker+".journal")
-	if info, err := os.Stat(path); err == nil && info.Size() > maxAside {
-		return nil
-	}
-	j, _, err := dataset.OpenJournal(nil, path, codec)
-	if err != nil {
-		return err
-	}
-	return errors.Join(j.Append(g), j.Close())
-}
+// patient tells errors that go away when room is made.
+func (in *Intake) patient(err error) bool { return in.c.Patient != nil && in.c.Patient(err) }

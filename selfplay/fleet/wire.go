@@ -63,8 +63,13 @@ type Names struct{ Queue string }
 func (n Names) stream() string          { return n.Queue + "-games" }
 func (n Names) bucket() string          { return n.Queue + "-fleet" }
 func (n Names) games(key string) string { return n.Queue + ".games." + key }
-func (n Names) beat(key string) string  { return n.Queue + ".beat." + key }
-func (n Names) state() string           { return n.Queue + ".state" }
+
+// queued is the subject of a worker's games in an embedded queue, to which the
+// [committer] alone writes.
+func (n Names) queued(key string) string { return n.Queue + ".queued." + key }
+
+func (n Names) beat(key string) string { return n.Queue + ".beat." + key }
+func (n Names) state() string          { return n.Queue + ".state" }
 func (n Names) direct(key string) string {
 	return "$JS.API.DIRECT.GET.KV_" + n.bucket() + "." + n.value(key)
 }

@@ -23,57 +23,66 @@ type Header struct {
 	Opening string `json:"opening"` // openings and clock in words
 }
 
-// journal is the file of a match's games. A journal without a file keeps nothing.
+// journal is a file of JSON lines, the first a header. A journal without a file keeps nothing.
 type journal struct {
+	what string // in errors
 	file *os.File
 }
 
 // openJournal reads the games of a journal and leaves it ready for more. An empty path gives a journal that keeps nothing.
 func openJournal(path string, h Header) (*journal, []*Game, error) {
-	if path == "" {
-		return &journal{}, nil, nil
-	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, nil, fmt.Errorf("match journal: %w", err)
-	}
-	j := &journal{file: file}
-	games, err := j.load(path, h)
-	if err != nil {
-		file.Close()
-		return nil, nil, err
-	}
-	return j, games, nil
+	var games []*Game
+	j, err := openLines("match", path, h, func(data []byte) (Header, error) {
+		header, list, err := decodeJournal(data)
+		games = list
+		return header, err
+	})
+	return j, games, err
 }
 
-func (j *journal) load(path string, h Header) ([]*Game, error) {
+// openLines opens a journal for more lines: a new one gets the header, the whole lines of an old one go to read, and its
+// header must be the same.
+func openLines[H comparable](what, path string, h H, read func(data []byte) (H, error)) (*journal, error) {
+	j := &journal{what: what}
+	if path == "" {
+		return j, nil
+	}
+	var err error
+	if j.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return nil, fmt.Errorf("%s journal: %w", what, err)
+	}
+	data, err := j.load()
+	if err == nil && len(data) == 0 {
+		err = j.append(h)
+	} else if err == nil {
+		var header H
+		if header, err = read(data); err == nil && header != h {
+			was, _ := json.Marshal(header)
+			is, _ := json.Marshal(h)
+			err = fmt.Errorf("it belongs to another %s: it has %s, this one %s", what, was, is)
+		}
+	}
+	if err != nil {
+		j.file.Close()
+		return nil, fmt.Errorf("%s journal %s: %w", what, path, err)
+	}
+	return j, nil
+}
+
+// load returns the whole lines and leaves the file at its end.
+func (j *journal) load() ([]byte, error) {
 	data, err := io.ReadAll(j.file)
 	if err != nil {
-		return nil, fmt.Errorf("match journal: %w", err)
+		return nil, err
 	}
 	whole := bytes.LastIndexByte(data, '\n') + 1 // what follows was torn by an end
 	if whole < len(data) {
 		if err := j.file.Truncate(int64(whole)); err != nil {
-			return nil, fmt.Errorf("match journal %s: drop its torn last line: %w", path, err)
+			return nil, fmt.Errorf("drop its torn last line: %w", err)
 		}
-		data = data[:whole]
 	}
-	if _, err := j.file.Seek(0, io.SeekEnd); err != nil {
-		return nil, fmt.Errorf("match journal: %w", err)
-	}
-	if len(data) == 0 {
-		return nil, j.append(h)
-	}
-	header, games, err := decodeJournal(data)
-	if err != nil {
-		return nil, fmt.Errorf("match journal %s: %w", path, err)
-	}
-	if header != h {
-		was, _ := json.Marshal(header)
-		is, _ := json.Marshal(h)
-		return nil, fmt.Errorf("match journal %s belongs to another match: it has %s, this one %s", path, was, is)
-	}
-	return games, nil
+	_, err = j.file.Seek(0, io.SeekEnd)
+	return data[:whole], err
 }
 
 // ReadJournal reads a finished or running match's journal; a torn last line is passed over.
@@ -122,13 +131,13 @@ func (j *journal) append(x any) error {
 	}
 	line, err := json.Marshal(x)
 	if err != nil {
-		return fmt.Errorf("match journal: %w", err)
+		return fmt.Errorf("%s journal: %w", j.what, err)
 	}
 	if _, err := j.file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("match journal: %w", err)
+		return fmt.Errorf("%s journal: %w", j.what, err)
 	}
 	if err := j.file.Sync(); err != nil {
-		return fmt.Errorf("match journal: %w", err)
+		return fmt.Errorf("%s journal: %w", j.what, err)
 	}
 	return nil
 }

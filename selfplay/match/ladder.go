@@ -1,7 +1,9 @@
 package match
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +14,62 @@ type LadderOptions struct {
 	Low, High int64   // the levels between which it is looked for
 	Pairs     int     // pairs of games at most
 	Width     float64 // enough when the 95 % interval spans at most this factor (for depth: High/Low), such as 1.5
+	Journal   string  // path of a journal with which a ladder goes on, "": none
+	Header    LadderHeader
+}
+
+// LadderHeader is the first line of a ladder's journal: what must be equal for it to go on. Ladder fills in Version, Low
+// and High; the number of pairs and the width may differ.
+type LadderHeader struct {
+	Version int    `json:"kirin_ladder"`
+	Variant string `json:"variant"`
+	Rules   string `json:"rules"`
+	Player  string `json:"player"`
+	Engine  string `json:"engine"`
+	By      string `json:"by"`
+	Opening string `json:"opening"`
+	Seed    uint64 `json:"seed"`
+	Low     int64  `json:"low"`
+	High    int64  `json:"high"`
+}
+
+// ladderPair is a line of a ladder's journal: a pair that has been played. The level follows from the pairs before it and
+// is there as a check.
+type ladderPair struct {
+	Level  int64 `json:"level"`
+	Wins   int   `json:"wins"`
+	Draws  int   `json:"draws"`
+	Losses int   `json:"losses"`
+}
+
+// decodeLadder reads the lines of a ladder's journal.
+func decodeLadder(data []byte) (LadderHeader, []ladderPair, error) {
+	var h LadderHeader
+	var pairs []ladderPair
+	number := 0
+	for line := range bytes.Lines(data) {
+		if number++; number == 1 {
+			if err := json.Unmarshal(line, &h); err != nil {
+				return h, nil, fmt.Errorf("line 1: %w", err)
+			}
+			if h.Version != journalVersion {
+				return h, nil, fmt.Errorf("line 1: no ladder journal of version %d", journalVersion)
+			}
+			continue
+		}
+		var p ladderPair
+		if err := json.Unmarshal(line, &p); err != nil {
+			return h, nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		if p.Level < 1 || min(p.Wins, p.Draws, p.Losses) < 0 || max(p.Wins, p.Draws, p.Losses) > 2 || p.Wins+p.Draws+p.Losses > 2 {
+			return h, nil, fmt.Errorf("line %d: no pair of games", number)
+		}
+		pairs = append(pairs, p)
+	}
+	if number == 0 {
+		return h, nil, errors.New("empty")
+	}
+	return h, pairs, nil
 }
 
 // Validate reports every fault at once.
@@ -148,26 +206,49 @@ func (l *ladder) result() LadderResult {
 
 // Ladder plays pair after pair at the level that tells most until the level at which the player scores 50 % is known to
 // within a factor of o.Width, or o.Pairs are played. play plays the given pair (from 0) at a level and returns the
-// player's results; progress, if set, hears of every pair. When ctx ends, what is known is returned with ctx's error.
+// player's results; progress, if set, hears of every pair. Pairs that a journal holds are not played again. When ctx ends,
+// what is known is returned with ctx's error.
 func Ladder(ctx context.Context, o LadderOptions, play func(ctx context.Context, level int64, pair int) (Tally, error),
-	progress func(LadderResult)) (LadderResult, error) {
+	progress func(LadderResult)) (r LadderResult, err error) {
 	if err := o.Validate(); err != nil {
 		return LadderResult{}, fmt.Errorf("ladder: %w", err)
 	}
+	h := o.Header
+	h.Version, h.Low, h.High = journalVersion, o.Low, o.High
+	var done []ladderPair
+	log, err := openLines("ladder", o.Journal, h, func(data []byte) (LadderHeader, error) {
+		header, pairs, err := decodeLadder(data)
+		done = pairs
+		return header, err
+	})
+	if err != nil {
+		return LadderResult{}, err
+	}
+	defer func() { err = errors.Join(err, log.close()) }()
 	l := newLadder(o)
 	const least = 4 // pairs before the interval is believed
 	for pair := range o.Pairs {
-		if err := ctx.Err(); err != nil {
-			return l.result(), err
-		}
 		level := l.next()
-		t, err := play(ctx, level, pair)
-		if err != nil {
-			return l.result(), fmt.Errorf("ladder: pair %d at level %d: %w", pair+1, level, err)
+		var t Tally
+		if pair < len(done) {
+			if done[pair].Level != level {
+				return LadderResult{}, fmt.Errorf("ladder journal %s: line %d: level %d, which would be %d by the lines before it", o.Journal, pair+2, done[pair].Level, level)
+			}
+			t = Tally{Wins: done[pair].Wins, Draws: done[pair].Draws, Losses: done[pair].Losses}
+		} else {
+			if err := ctx.Err(); err != nil {
+				return l.result(), err
+			}
+			if t, err = play(ctx, level, pair); err != nil {
+				return l.result(), fmt.Errorf("ladder: pair %d at level %d: %w", pair+1, level, err)
+			}
+			if err := log.append(ladderPair{level, t.Wins, t.Draws, t.Losses}); err != nil {
+				return l.result(), err
+			}
 		}
 		l.add(level, t)
 		r := l.result()
-		if progress != nil {
+		if progress != nil && pair >= len(done) {
 			progress(r)
 		}
 		if pair+1 >= least && r.High/r.Low <= o.Width {

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -65,4 +68,95 @@ func TestLaddersSayWhenTheLevelLiesBeyond(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
+}
+
+func TestALadderThatWasStoppedGoesOnWithItsJournal(t *testing.T) {
+	o := LadderOptions{Low: 10, High: 10_000, Pairs: 12, Width: 1.01, Header: LadderHeader{Variant: "minishogi", Player: "a", Engine: "b", Seed: 3}}
+	played := map[int]int{}
+	play := func(stop int, cancel context.CancelFunc) func(context.Context, int64, int) (Tally, error) {
+		return func(ctx context.Context, level int64, pair int) (Tally, error) {
+			if pair == stop {
+				cancel()
+				return Tally{}, ctx.Err()
+			}
+			played[pair]++
+			rng := rand.New(rand.NewPCG(uint64(pair), uint64(level))) // as a seeded pair of games: the same whenever it is played
+			w := rng.IntN(3)
+			return Tally{Wins: w, Losses: 2 - w}, nil
+		}
+	}
+	whole, err := Ladder(t.Context(), o, play(-1, nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(played)
+	o.Journal = filepath.Join(t.TempDir(), "ladder.jsonl")
+	for _, stop := range []int{3, 7} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if r, err := Ladder(ctx, o, play(stop, cancel), nil); !errors.Is(err, context.Canceled) || r.Games != 2*stop {
+			t.Errorf("%d games, %v", r.Games, err)
+		}
+		file, err := os.OpenFile(o.Journal, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = file.WriteString(`{"level":1`) // torn by a kill
+		if err := errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heard := 0
+	r, err := Ladder(t.Context(), o, play(-1, nil), func(LadderResult) { heard++ })
+	if err != nil || !reflect.DeepEqual(r, whole) || heard != o.Pairs-7 {
+		t.Errorf("%+v, want %+v; heard of %d pairs, %v", r, whole, heard, err)
+	}
+	for pair := range o.Pairs {
+		if played[pair] != 1 {
+			t.Errorf("pair %d was played %d times", pair, played[pair])
+		}
+	}
+	o.Pairs = 14 // more pairs may follow
+	if r, err := Ladder(t.Context(), o, play(-1, nil), nil); err != nil || r.Games != 28 || played[11] != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	other := o
+	other.Header.Seed = 4
+	if _, err := Ladder(t.Context(), other, play(-1, nil), nil); err == nil || !strings.Contains(err.Error(), "belongs to another ladder") {
+		t.Errorf("%v", err)
+	}
+	text, err := os.ReadFile(o.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	lines[5] = `{"level":11,"wins":2}` + "\n"
+	if err := os.WriteFile(o.Journal, []byte(strings.Join(lines, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Ladder(t.Context(), o, play(-1, nil), nil); err == nil || !strings.Contains(err.Error(), "line 6: level 11") {
+		t.Errorf("%v", err)
+	}
+}
+
+func FuzzDecodeLadder(f *testing.F) {
+	f.Add([]byte("{\"kirin_ladder\":1,\"low\":1,\"high\":9}\n{\"level\":3,\"wins\":1,\"losses\":1}\n"))
+	f.Add([]byte("{\"kirin_ladder\":1}\n{\"level\":-3}\n"))
+	f.Add([]byte("{\"kirin_match\":1}\n"))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h, pairs, err := decodeLadder(data)
+		if err != nil {
+			return
+		}
+		if h.Version != journalVersion {
+			t.Errorf("%+v", h)
+		}
+		l := newLadder(LadderOptions{Low: 1, High: 100})
+		for _, p := range pairs {
+			l.add(p.Level, Tally{Wins: p.Wins, Draws: p.Draws, Losses: p.Losses})
+		}
+		if r := l.result(); math.IsNaN(r.Level) {
+			t.Errorf("%+v", r)
+		}
+	})
 }
