@@ -1,0 +1,111 @@
+package fleet
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kirin/dataset"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+func TestGamesOfManyWorkersAreStoredTogetherAndAnsweredOneByOne(t *testing.T) {
+	x := newTrainer(t)
+	x.seal.SealGames, x.seal.SealAfter = 1000, 5*time.Second // so long they stay in the queue
+	x.start()
+	defer x.stop()
+	const workers, each = 12, 8
+	var mu sync.Mutex
+	seqs := map[uint64]bool{}
+	var all []*dataset.Game
+	var wg sync.WaitGroup
+	for i := range workers {
+		name := string(rune('a' + i))
+		games := x.games(name, each)
+		all = append(all, games...)
+		nc, err := nats.Connect("nats://" + x.queue)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		js, err := jetstream.New(nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range games {
+			m := &nats.Msg{Subject: Names{DefaultQueue}.games(name), Data: x.record(g)}
+			wg.Go(func() {
+				// An id that all share must not make them duplicates of each other.
+				ack, err := js.PublishMsg(t.Context(), m, jetstream.WithMsgID("mine"))
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil || ack.Duplicate || seqs[ack.Sequence] {
+					t.Errorf("%s: %+v, %v", name, ack, err)
+					return
+				}
+				seqs[ack.Sequence] = true
+			})
+		}
+	}
+	wg.Wait()
+	batched, ids := 0, map[string]bool{}
+	for seq := range seqs {
+		m, err := x.intake.stream.GetMsg(t.Context(), seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := m.Header.Get(headerBatch); id != "" {
+			batched++
+			ids[id] = true
+		}
+	}
+	if batched < 2 || len(ids) > batched/2 {
+		t.Errorf("of %d games %d were stored in %d batches", len(seqs), batched, len(ids))
+	}
+	x.waitFor(all)
+}
+
+func TestAQueueThatDoesNotAnswerIsSaidSo(t *testing.T) {
+	x := newTrainer(t)
+	x.start()
+	defer x.stop()
+	if err := x.intake.js.DeleteStream(t.Context(), x.intake.c.Names.stream()); err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect("nats://" + x.queue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := x.record(x.play("a", 1))
+	var wg sync.WaitGroup
+	refused := make(chan error, 20)
+	for range cap(refused) {
+		wg.Go(func() {
+			_, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: x.intake.c.Names.games("a"), Data: record}, jetstream.WithRetryAttempts(0))
+			refused <- err
+		})
+	}
+	wg.Wait()
+	close(refused)
+	said := 0
+	for err := range refused {
+		var api *jetstream.APIError
+		if errors.As(err, &api) && api.Code == 503 && strings.Contains(err.Error(), "the queue does not answer") {
+			said++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	if said == 0 {
+		t.Error("every game was taken by a stream that had been deleted") // a few may be, once it is made anew
+	}
+}
