@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"time"
 
 	"kirin/configs"
 	"kirin/dataset"
 	"kirin/metrics"
+	"kirin/rules"
 	"kirin/selfplay/fleet"
 
 	"github.com/spf13/cobra"
@@ -37,7 +39,7 @@ type fleetRow struct {
 	Wanted      float64 `json:"wanted_games_per_second"`
 	Sent        int64   `json:"sent"`
 	Stored      int     `json:"stored"`
-	Refused     int64   `json:"refused"` // results that only playing the game again could confirm
+	Refused     int64   `json:"refused"`
 	Lost        int64   `json:"lost"`    // neither stored nor refused
 	Failed      int64   `json:"failed"`  // tries that were repeated later
 	Rate        float64 `json:"games_per_second"`
@@ -172,13 +174,18 @@ func (f *fleetBench) run(ctx context.Context, stderr io.Writer) (*fleetRow, erro
 	return row, nil
 }
 
-// games are the ones that are sent.
+// games are the ones that are sent: but for those that end in a mate too long
+// to be proven again in passing, which a trainer would play again with the net.
 func (f *fleetBench) games(r *runDir) ([]*dataset.Game, error) {
 	store, err := dataset.OpenStore(r.path("games"), r.cfg.Data)
 	if err != nil {
 		return nil, err
 	}
 	games, err := store.Newest(2000)
+	prover := fleet.NewProver(r.variant, r.cfg.Selfplay.MateNodes)
+	games = slices.DeleteFunc(games, func(g *dataset.Game) bool {
+		return g.Outcome.Reason == rules.MateProven && prover.Prove(g) != fleet.Proven
+	})
 	if err == nil && len(games) == 0 {
 		err = fmt.Errorf("%s holds no games to send", f.dir)
 	}

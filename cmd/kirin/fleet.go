@@ -79,7 +79,7 @@ invitation takes effect at the trainer's next start, later ones at once.`,
 	}
 	release := &cobra.Command{
 		Use:     "release NAME",
-		Short:   "Let the games of a quarantined worker count again, from the trainer's next start on",
+		Short:   "Let the games of a quarantined worker count again; a trainer that runs notices within a second",
 		Example: "  kirin fleet release --dir runs/minishogi laptop",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

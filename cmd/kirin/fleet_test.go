@@ -47,7 +47,16 @@ type process struct {
 
 func spawn(t *testing.T, namespace string, args ...string) *process {
 	t.Helper()
+	return spawnFrom(t, "", namespace, args...)
+}
+
+// spawnFrom starts another file than the test's own when binary names one.
+func spawnFrom(t *testing.T, binary, namespace string, args ...string) *process {
+	t.Helper()
 	c, errs := program(t, args...)
+	if binary != "" {
+		c.Path = binary
+	}
 	if namespace != "" {
 		c.Args = append([]string{"ip", "netns", "exec", namespace, c.Path}, c.Args[1:]...)
 		path, err := exec.LookPath("ip")

@@ -40,6 +40,7 @@ func (f *ladderFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.games, "games", 200, "with --ladder: games at most, an even number")
 	fl.IntVar(&f.plies, "opening-plies", 6, "with --ladder: random plies before each pair of games")
 	fl.Uint64Var(&f.seed, "seed", 1, "with --ladder: of openings and players")
+	fl.StringVar(&f.o.Journal, "journal", "", "with --ladder: file for the results; a ladder with the same file goes on")
 }
 
 // ladderReport is the result for machines.
@@ -111,6 +112,9 @@ func (f *ladderFlags) run(ctx context.Context, dir string, stdout, stderr io.Wri
 	}
 	p := newProgress(stderr)
 	began := time.Now()
+	f.o.Header = match.LadderHeader{
+		Variant: v.Name(), Rules: v.Rules(), Player: player.Name, Engine: f.engine, By: f.by, Seed: f.seed, Opening: fmt.Sprintf("plies %d", f.plies),
+	}
 	r, err := match.Ladder(ctx, f.o, func(ctx context.Context, level int64, pair int) (match.Tally, error) {
 		return f.pair(ctx, v, player, level, pair)
 	}, func(r match.LadderResult) {
@@ -127,6 +131,7 @@ func (f *ladderFlags) run(ctx context.Context, dir string, stdout, stderr io.Wri
 		err = f.write(stdout, player.Name, v.Name(), r)
 	}
 	if err == nil && stopped {
+		p.say("stopped%s", map[bool]string{true: "; the same command goes on", false: ""}[f.o.Journal != ""])
 		return quiet{130}
 	}
 	return err

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +15,16 @@ import (
 // asProgram makes the test binary be kirin itself, so that tests can kill it.
 const asProgram = "KIRIN_TEST_AS_PROGRAM"
 
+// printTime as the only argument makes that program print its time, to show
+// what its clock says.
+const printTime = "test-print-time"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
+		if len(os.Args) == 2 && os.Args[1] == printTime {
+			fmt.Println(time.Now().Unix())
+			return
+		}
 		main()
 		return
 	}

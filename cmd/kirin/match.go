@@ -176,7 +176,7 @@ func writeResult(w io.Writer, r match.Result) {
 	}
 	fmt.Fprintf(w, "ends: %s; mean length %.0f plies; the first player scored %.1f %%\n", strings.Join(reasons, ", "), r.MeanPlies, 100*r.FirstScore)
 	if s := r.SPRT; s != nil {
-		fmt.Fprintf(w, "SPRT [%g, %g]: %s (LLR %.2f in [%.2f, %.2f])\n", s.Elo0, s.Elo1, s.Decision, s.LLR, s.Lower, s.Upper)
+		fmt.Fprintln(w, verdict(s))
 	}
 	for _, c := range r.Claims {
 		fmt.Fprintln(w, c)
@@ -190,6 +190,18 @@ func writeResult(w io.Writer, r match.Result) {
 			fmt.Fprintf(w, "  | %s\n", line)
 		}
 	}
+}
+
+// verdict says in words what a sequential test has shown.
+func verdict(s *match.SPRTStatus) string {
+	said := fmt.Sprintf("undecided, LLR %.2f is still between %.2f and %.2f: more games are needed", s.LLR, s.Lower, s.Upper)
+	switch s.Decision {
+	case match.AcceptH0:
+		said = fmt.Sprintf("H0, the difference is rather %g than %g Elo (LLR %.2f, at most %.2f)", s.Elo0, s.Elo1, s.LLR, s.Lower)
+	case match.AcceptH1:
+		said = fmt.Sprintf("H1, the difference is rather %g than %g Elo (LLR %.2f, at least %.2f)", s.Elo1, s.Elo0, s.LLR, s.Upper)
+	}
+	return fmt.Sprintf("SPRT [%g, %g]: %s", s.Elo0, s.Elo1, said)
 }
 
 func readBook(file string) ([]string, error) {
