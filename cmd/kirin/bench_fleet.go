@@ -40,8 +40,8 @@ type fleetRow struct {
 	Sent        int64   `json:"sent"`
 	Stored      int     `json:"stored"`
 	Refused     int64   `json:"refused"`
-	Lost        int64   `json:"lost"`    // neither stored nor refused
-	Failed      int64   `json:"failed"`  // tries that were repeated later
+	Lost        int64   `json:"lost"`   // neither stored nor refused
+	Failed      int64   `json:"failed"` // tries that were repeated later
 	Rate        float64 `json:"games_per_second"`
 	Median      float64 `json:"send_median_seconds"`
 	Slow        float64 `json:"send_99th_percentile_seconds"`
