@@ -12,7 +12,7 @@ func TestBenchFleetLosesNoGame(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &row); err != nil {
 		t.Fatal(err)
 	}
-	if row.Sent < 5 || row.Lost != 0 || row.Sent != int64(row.Stored)+row.Refused || row.Connected < 1 || row.CPU <= 0 || row.SenderCPU <= 0 {
+	if row.Sent < 5 || row.Lost != 0 || row.Sent != int64(row.Stored)+row.Refused || row.Connected != 5 || row.CPU <= 0 || row.SenderCPU <= 0 {
 		t.Errorf("got %s", out)
 	}
 }

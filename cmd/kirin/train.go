@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -19,10 +18,6 @@ import (
 
 	"github.com/spf13/cobra"
 )
-
-// memoryLimit keeps the garbage collector from letting the heap grow far
-// beyond what a run needs; it is no hard bound.
-const memoryLimit = 1200 << 20
 
 // budgetEvery is how often the CPU time is compared with its limit.
 const budgetEvery = 20 * time.Millisecond
@@ -339,10 +334,7 @@ func (r *runDir) begin(p *progress) (*kernel.Set, *metrics.Metrics, *dataset.Sto
 
 // prepare sets up what every process that plays or trains shares.
 func (r *runDir) prepare(m *metrics.Metrics) (*kernel.Set, error) {
-	debug.SetMemoryLimit(memoryLimit)
-	// Most of what lives is numbers, which the collector need not look into: it
-	// may run often, and the memory stays near what is in use.
-	debug.SetGCPercent(15)
+	holdMemory()
 	set, err := kernelSet(r.cfg.Kernel)
 	if err != nil {
 		return nil, err

@@ -178,8 +178,9 @@ func (s *Server) options() []nats.Option {
 	return []nats.Option{nats.InProcessServer(s), nats.UserInfo(trainerUser, s.secret)}
 }
 
-// Connections counts the open connections but the trainer's own.
-func (s *Server) Connections() int { return max(s.now().NumClients()-1, 0) }
+// Connections counts the open connections but the trainer's own two, intake
+// and committer.
+func (s *Server) Connections() int { return max(s.now().NumClients()-2, 0) }
 
 // watch starts the queue again when it has given up, and shuts the connections
 // of revoked keys.
