@@ -227,18 +227,12 @@ func (f *selfplayFlags) playJoined(ctx context.Context, r *runDir, m *metrics.Me
 	}
 	w := link.Welcome()
 	m.SetRun(w.Run, r.variant.Name(), r.variant.Rules(), r.cfg.Net.Spec)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if f.duration > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, f.duration)
-		defer stop()
-	}
-	closeWeb, err := f.serveMetrics(m, p)
+	ctx, cancel, closeWeb, err := f.bounded(ctx, m, p)
 	if err != nil {
 		return err
 	}
 	defer closeWeb()
+	defer cancel()
 	go func() {
 		select {
 		case <-link.Ended():

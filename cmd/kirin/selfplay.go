@@ -91,18 +91,12 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if f.duration > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, f.duration)
-		defer stop()
-	}
-	closeWeb, err := f.serveMetrics(m, p)
+	ctx, cancel, closeWeb, err := f.bounded(ctx, m, p)
 	if err != nil {
 		return err
 	}
 	defer closeWeb()
+	defer cancel()
 	crew := &crew{}
 	mon := newMonitor(m, crew)
 	balance := newBalance(r.cfg.Loop.SamplesPerPosition, slack(r.cfg))
@@ -126,6 +120,19 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 	}
 	p.say("playing %s for %s as %s, kernel set %s", r.variant.Name(), r.dir, f.name, set.Name())
 	return f.watch(ctx, cancel, m, mon, crew, p, func(rates) {})
+}
+
+// bounded ends ctx after --for, and serves the metrics until closeWeb.
+func (f *selfplayFlags) bounded(ctx context.Context, m *metrics.Metrics, p *progress) (_ context.Context, cancel, closeWeb func(), err error) {
+	if closeWeb, err = f.serveMetrics(m, p); err != nil {
+		return nil, nil, nil, err
+	}
+	if f.duration > 0 {
+		ctx, cancel = context.WithTimeout(ctx, f.duration)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	return ctx, cancel, closeWeb, nil
 }
 
 // serveMetrics serves /metrics where --web says.
