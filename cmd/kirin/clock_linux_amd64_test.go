@@ -100,7 +100,7 @@ func TestClocksThatAreWrongByAnHourDoNotMatter(t *testing.T) {
 	early, late := skewed(t, -time.Hour), skewed(t, time.Hour)
 	dir := t.TempDir()
 	run := filepath.Join(dir, "run")
-	mustRun(t, tiny(run, "--games", "1", "--set", "data.seal_after=1s", "--set", "loop.samples_per_position=0.5")...)
+	mustRun(t, tiny(run, "--games", "1", "--set", "data.seal_after=1s", "--set", "loop.samples_per_position=4")...)
 	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	names := []string{"right", "early", "late"}
 	binaries := []string{"", early, late}

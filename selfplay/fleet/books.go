@@ -128,7 +128,7 @@ func (in *Intake) settle(b *book) {
 			in.ack(r)
 		}
 		delete(in.open, o.id)
-		in.c.Metrics.FleetStored(now.Sub(o.at))
+		in.c.Metrics.FleetStored(max(now.Sub(o.at), 0)) // the queue's clock may have been ahead
 	}
 	b.open = b.open[:0]
 }
