@@ -151,6 +151,8 @@ func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
 		if p.spare != nil {
 			p.spare.SetNet(net)
 			p.eval, p.spare = p.spare, nil
+		} else if e, ok := p.eval.(*eval.Evaluator); ok {
+			p.eval = e.Beside(net)
 		} else {
 			p.eval = p.play(net)
 		}
@@ -196,6 +198,7 @@ func (p *player) Append(g *dataset.Game) error {
 			}
 			delete(p.running, net)
 			if e, ok := p.evals[net].(*eval.Evaluator); ok {
+				e.Forget()
 				p.spare = e
 			}
 			delete(p.evals, net)

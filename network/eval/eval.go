@@ -40,6 +40,7 @@ const (
 type Evaluator struct {
 	net     *network.Net
 	loads   uint64 // of net
+	form    network.Form // of scratch
 	scratch *network.Scratch
 	enc     *encode.Encoder
 	request network.Request
@@ -70,12 +71,21 @@ type answer struct {
 }
 
 // New returns an evaluator that runs batches of at most maxBatch positions.
-func New(net *network.Net, maxBatch int) *Evaluator {
+func New(net *network.Net, maxBatch int) *Evaluator { return beside(nil, net, maxBatch) }
+
+// Beside returns another evaluator for the goroutine that uses e, for batches of
+// the same size. The two share the memory of the net's forward pass.
+func (e *Evaluator) Beside(net *network.Net) *Evaluator { return beside(e, net, cap(e.waiting)) }
+
+func beside(other *Evaluator, net *network.Net, maxBatch int) *Evaluator {
 	n := max(1, maxBatch)
 	e := &Evaluator{cache: make([]answer, CacheSize), ring: make([]float32, CacheSize*meanMoves), waiting: make([]waiting, 0, n)}
 	e.request.Offsets = make([]int32, n+1)
 	e.request.Values = make([]rules.Value, n)
 	e.request.Plies = make([]float32, n)
+	if other != nil {
+		e.form, e.scratch = other.form, other.scratch
+	}
 	e.SetNet(net)
 	return e
 }
@@ -86,8 +96,8 @@ func (e *Evaluator) SetNet(net *network.Net) {
 	if e.net == net && e.loads == net.Loads() {
 		return
 	}
-	if e.net == nil || e.net.Form() != net.Form() {
-		e.scratch = network.NewScratch(net)
+	if e.form != net.Form() {
+		e.scratch, e.form = network.NewScratch(net), net.Form()
 		e.enc = nil
 	}
 	e.net, e.loads = net, net.Loads()
@@ -95,6 +105,10 @@ func (e *Evaluator) SetNet(net *network.Net) {
 		e.cache[i].key = 0
 	}
 }
+
+// Forget lets go of the net, so that its memory can be used for another one. The
+// evaluator answers nothing until SetNet.
+func (e *Evaluator) Forget() { e.net = nil }
 
 // Net returns the net that answers.
 func (e *Evaluator) Net() *network.Net { return e.net }

@@ -165,6 +165,42 @@ func TestANewNetAnswersForItself(t *testing.T) {
 	}
 }
 
+func TestEvaluatorsBesideEachOtherAnswerForThemselves(t *testing.T) {
+	a, b := net(t, "2x16", "minishogi", 1), net(t, "2x16", "minishogi", 2)
+	first := eval.New(a, 8)
+	second := first.Beside(b)
+	lists := [][]asked{positions(t, "minishogi", 8), positions(t, "minishogi", 8)}
+	for i := range 8 { // both have positions that wait at the same time
+		for k, e := range []*eval.Evaluator{first, second} {
+			x := &lists[k][i]
+			e.AddPlies(x.pos, x.moves, x.logits, &x.value, &x.plies)
+		}
+	}
+	if err := first.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for k, n := range []*network.Net{a, b} {
+		want := positions(t, "minishogi", 8)
+		ask(t, eval.New(n, 8), want)
+		for i := range want {
+			if !slices.Equal(lists[k][i].logits, want[i].logits) || lists[k][i].value != want[i].value {
+				t.Errorf("evaluator %d answers position %d otherwise than alone", k, i)
+			}
+		}
+	}
+	second.Forget()
+	second.SetNet(a)
+	ask(t, second, lists[1])
+	if !slices.Equal(lists[1][0].logits, lists[0][0].logits) {
+		t.Error("a net that was given after Forget answers otherwise")
+	}
+	third := first.Beside(net(t, "1x16", "torishogi", 3)) // of another form
+	ask(t, third, positions(t, "torishogi", 8))
+}
+
 func TestAReloadedNetAnswersForItself(t *testing.T) {
 	a, b := net(t, "2x16", "minishogi", 1), weights(t, "2x16", "minishogi", 2)
 	e := eval.New(a, 8)
