@@ -78,6 +78,7 @@ const (
 	welcomeEvery = 4 // polls
 	fetchLimit   = 10 * time.Second
 	backoffMost  = 15 * time.Second
+	patienceMost = 2 * time.Minute
 )
 
 // Join finds the trainer, and waits for it as long as ctx lives. Run must be
@@ -290,7 +291,7 @@ func (l *Link) Pending() int {
 
 // send hands games over, one after the other.
 func (l *Link) send(ctx context.Context) {
-	backoff := 100 * time.Millisecond
+	backoff, patience := 100*time.Millisecond, fetchLimit
 	for {
 		letter, record, err := l.outbox.next(ctx)
 		if ctx.Err() != nil {
@@ -304,14 +305,14 @@ func (l *Link) send(ctx context.Context) {
 			return
 		}
 		start := time.Now()
-		try, cancel := context.WithTimeout(ctx, fetchLimit)
+		try, cancel := context.WithTimeout(ctx, patience)
 		err = l.way.publish(try, record)
 		cancel()
 		switch {
 		case err == nil:
 			l.c.Metrics.FleetSent(time.Since(start))
 			l.c.Metrics.Working(part)
-			backoff = 100 * time.Millisecond
+			backoff, patience = 100*time.Millisecond, fetchLimit
 		case errors.Is(err, errHopeless):
 			l.c.Metrics.FleetRefused("by_trainer")
 			l.c.Say("game %v is dropped: %v", letter.id, err)
@@ -325,6 +326,11 @@ func (l *Link) send(ctx context.Context) {
 				return
 			}
 			backoff = min(2*backoff, backoffMost)
+			if errors.Is(err, context.DeadlineExceeded) {
+				// The queue may have the game and be late to say so: sent again soon,
+				// it would only be more work for it.
+				patience = min(2*patience, patienceMost)
+			}
 			continue
 		}
 		if err := l.outbox.sent(letter); err != nil {
