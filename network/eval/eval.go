@@ -39,7 +39,7 @@ const (
 // Evaluator batches positions for a net.
 type Evaluator struct {
 	net     *network.Net
-	loads   uint64 // of net
+	loads   uint64       // of net
 	form    network.Form // of scratch
 	scratch *network.Scratch
 	enc     *encode.Encoder
