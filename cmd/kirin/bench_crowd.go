@@ -134,9 +134,15 @@ func (c *crowd) worker(ctx context.Context, i int, every time.Duration, next tim
 		return nil
 	}
 	name := fmt.Sprintf("sim%d", i)
-	nc, err := nats.Connect(c.url, nats.MaxReconnects(-1), nats.CustomInboxPrefix("_INBOX."+name), nats.Timeout(time.Minute), nats.ReconnectBufSize(-1))
-	if err != nil {
-		return fmt.Errorf("worker %s: %w", name, err)
+	connect := func() (*nats.Conn, error) {
+		return nats.Connect(c.url, nats.MaxReconnects(-1), nats.CustomInboxPrefix("_INBOX."+name), nats.Timeout(time.Minute), nats.ReconnectBufSize(-1))
+	}
+	nc, err := connect()
+	for err != nil { // thousands that connect within seconds may be turned away at first
+		if !sleep(ctx, time.Second) {
+			return fmt.Errorf("worker %s: %w", name, err)
+		}
+		nc, err = connect()
 	}
 	defer nc.Close()
 	js, err := jetstream.New(nc)
