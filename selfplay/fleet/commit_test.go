@@ -13,6 +13,21 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// sender is a connection like a worker's, for the length of the test.
+func (x *trainer) sender() jetstream.JetStream {
+	x.t.Helper()
+	nc, err := nats.Connect("nats://" + x.queue)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return js
+}
+
 func TestGamesOfManyWorkersAreStoredTogetherAndAnsweredOneByOne(t *testing.T) {
 	x := newTrainer(t)
 	x.seal.SealGames, x.seal.SealAfter = 1000, 5*time.Second // so long they stay in the queue
@@ -27,15 +42,7 @@ func TestGamesOfManyWorkersAreStoredTogetherAndAnsweredOneByOne(t *testing.T) {
 		name := string(rune('a' + i))
 		games := x.games(name, each)
 		all = append(all, games...)
-		nc, err := nats.Connect("nats://" + x.queue)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer nc.Close()
-		js, err := jetstream.New(nc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		js := x.sender()
 		for _, g := range games {
 			m := &nats.Msg{Subject: Names{DefaultQueue}.games(name), Data: x.record(g)}
 			wg.Go(func() {
@@ -76,15 +83,7 @@ func TestAQueueThatDoesNotAnswerIsSaidSo(t *testing.T) {
 	if err := x.intake.js.DeleteStream(t.Context(), x.intake.c.Names.stream()); err != nil {
 		t.Fatal(err)
 	}
-	nc, err := nats.Connect("nats://" + x.queue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := x.sender()
 	record := x.record(x.play("a", 1))
 	var wg sync.WaitGroup
 	refused := make(chan error, 20)
