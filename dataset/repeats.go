@@ -9,8 +9,8 @@ type repeats struct {
 	repeated int64 // those of positions with more than one
 }
 
-// looksAt tells whether positions with this key are counted: one in four.
-func (repeats) looksAt(key uint64) bool { return key&3 == 0 }
+// looksAt tells whether positions with this key are counted: one in sixteen.
+func (repeats) looksAt(key uint64) bool { return key&15 == 0 }
 
 // bytesPerKey is about the memory of a key: its place in the game and its entry in the map.
 const bytesPerKey = 8 + 32
@@ -44,7 +44,7 @@ func (r *repeats) remove(keys []uint64) {
 }
 
 // Repeated returns the share of the window's positions that occur in it more than once, in the same game or in several;
-// it is an estimate over a quarter of all positions.
+// it is an estimate over a sixteenth of all positions.
 func (w *Window) Repeated() float64 {
 	if w.repeats.all == 0 {
 		return 0

@@ -43,7 +43,7 @@ func NewWindow(v *rules.Variant, o WindowOptions) (*Window, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &Window{v: v, o: o, known: map[ID]struct{}{}, starts: map[string]*rules.Position{}, pos: v.Start(),
+	return &Window{v: v, o: o, known: make(map[ID]struct{}, maxLeft), left: make([]ID, 0, maxLeft), starts: map[string]*rules.Position{}, pos: v.Start(),
 		repeats: repeats{count: map[uint64]int32{}}}, nil
 }
 
@@ -94,7 +94,7 @@ func (w *Window) compact(g *Game) (*CompactGame, error) {
 
 const (
 	maxStarts = 1 << 8  // start positions shared between games; a game with another one keeps its own
-	maxLeft   = 1 << 18 // games that left the window whose ids are remembered
+	maxLeft   = 1 << 15 // games that left the window whose ids are remembered
 )
 
 func (w *Window) insert(c *CompactGame) {

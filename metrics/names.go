@@ -142,7 +142,7 @@ var names = []Name{
 	{"kirin_window_duplicate_games_total", KindCounter, "games", nil,
 		"Games offered to the window again and left out."},
 	{"kirin_window_duplicate_positions_ratio", KindGauge, "ratio", nil,
-		"Share of the window's positions that occur in it more than once, estimated from a quarter of them."},
+		"Share of the window's positions that occur in it more than once, estimated from a sixteenth of them."},
 	{"kirin_dataset_quarantined_files_total", KindCounter, "files", nil,
 		"Damaged files set aside."},
 	{"kirin_dataset_removed_files_total", KindCounter, "files", nil,

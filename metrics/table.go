@@ -31,6 +31,19 @@ type column struct {
 	mean, low, high []float64
 }
 
+// firstRows is the room that a column has from the start: at the pace of a run,
+// a point in ten seconds, that of the first hour and a half. A run's memory then
+// does not grow by the curves of its first hours.
+const firstRows = 512
+
+func newColumn(counter bool) *column {
+	c := &column{counter: counter, mean: make([]float64, 0, firstRows)}
+	if !counter {
+		c.low, c.high = make([]float64, 0, firstRows), make([]float64, 0, firstRows)
+	}
+	return c
+}
+
 func newTable(limit int) *table {
 	return &table{limit: limit, stride: 1, columns: map[string]*column{}}
 }
@@ -81,7 +94,7 @@ func (t *table) learn(p Point) {
 	}
 	slices.Sort(fresh)
 	for _, name := range fresh[:min(len(fresh), maxKeys-len(t.names))] {
-		t.columns[name] = &column{counter: isCounter(name)}
+		t.columns[name] = newColumn(isCounter(name))
 		t.names = append(t.names, name)
 	}
 	if fresh != nil {

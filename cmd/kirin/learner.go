@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -443,7 +442,6 @@ func (l *learner) free(ctx context.Context) error {
 					return err
 				}
 				l.keepStore()
-				debug.FreeOSMemory() // checkpoints and shards leave much behind
 			}
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -299,13 +300,24 @@ func (o *monitor) line(l *learner, left string) string {
 	return s
 }
 
+// tidyEvery is how often memory that nothing uses goes back to the system:
+// checkpoints, shards and rating games leave much behind at times, and what one
+// of them has left would otherwise stay for as long as the run. A collection
+// takes a hundredth of a second.
+const tidyEvery = 20 * time.Second
+
 // follow keeps metrics, history and progress line up to date until ctx ends.
 func (o *monitor) follow(ctx context.Context, tick func(now time.Time)) {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
+	tidied := time.Now()
 	for {
 		o.collect()
 		tick(time.Now())
+		if time.Since(tidied) >= tidyEvery {
+			debug.FreeOSMemory()
+			tidied = time.Now()
+		}
 		select {
 		case <-ctx.Done():
 			o.collect()
