@@ -242,7 +242,7 @@ func (f *hostFlags) intakeConfig(r *runDir, l *learner, h *host, keys *fleet.Key
 		Names: fleet.Names{Queue: f.queue}, Options: o, Server: h.server, URL: f.nats, Dir: r.fleetDir(), Keys: keys,
 		Store: l.store, Seal: r.cfg.Data, Metrics: l.metrics, Patient: waitable, Say: l.say,
 		Judge: &fleet.Judge{
-			Codec: l.store.Codec(), Variant: r.variant, Hash: r.cfg.Hash(), CapPlies: r.cfg.Selfplay.CapPlies,
+			Codec: l.store.Codec(), Variant: r.variant, Hash: r.cfg.Hash(), CapPlies: r.cfg.Selfplay.CapPlies, ResignBelow: r.cfg.Selfplay.ResignBelow,
 			Published: h.nets.Has, Prove: fleet.NewProver(r.variant, r.cfg.Selfplay.MateNodes).Prove,
 		},
 		Welcome: fleet.Welcome{

@@ -57,6 +57,9 @@ type Judge struct {
 	CapPlies int    // at which games are cut off, 0: never
 	// Published tells whether the run has published this net at this step.
 	Published func(net string, step int64) bool
+	// ResignBelow is the expected score below which the run's players resign, 0:
+	// they never do.
+	ResignBelow float64
 	// Prove looks again for the win that ended a game. It may be nil.
 	Prove func(*dataset.Game) Proof
 }
@@ -120,14 +123,23 @@ func (j *Judge) explain(err error) *refusal {
 }
 
 // result looks at results that the rules alone do not give: self-play ends
-// games by proven mates and by its own cap, by nothing else.
+// games by proven mates, by its own cap and, where the run has it so, when the
+// side to move resigns. That it had reason to resign only the net can tell, as
+// with the moves' targets: the share of games that are played again shows it.
 func (j *Judge) result(g *dataset.Game) verdict {
 	capped := j.CapPlies > 0 && len(g.Plies) >= j.CapPlies && g.Outcome == (rules.Outcome{Result: rules.Draw, Reason: rules.Adjudicated})
 	if g.Truncated != capped {
 		return verdict{no: refuse(RefusedResult, "it says that it was cut off at %d plies, the run does so at %d", len(g.Plies), j.CapPlies)}
 	}
 	switch g.Outcome.Reason {
-	case rules.Resignation, rules.Time, rules.IllegalMove, rules.None:
+	case rules.Resignation:
+		if j.ResignBelow == 0 {
+			return verdict{no: refuse(RefusedResult, "no side resigns in this run")}
+		}
+		if g.Outcome.Result != rules.Winner(j.mover(g).Other()) {
+			return verdict{no: refuse(RefusedResult, "the side that is not to move resigns")}
+		}
+	case rules.Time, rules.IllegalMove, rules.None:
 		return verdict{no: refuse(RefusedResult, "self-play does not end by %v", g.Outcome.Reason)}
 	case rules.Adjudicated:
 		if !capped {
@@ -145,4 +157,13 @@ func (j *Judge) result(g *dataset.Game) verdict {
 		}
 	}
 	return verdict{game: g}
+}
+
+// mover is the side to move at a game's end.
+func (j *Judge) mover(g *dataset.Game) rules.Side {
+	start, err := j.Variant.ParseSFEN(g.Start)
+	if err != nil { // it was read when the game was decoded
+		return rules.Sente
+	}
+	return start.Side() ^ rules.Side(len(g.Plies)&1)
 }

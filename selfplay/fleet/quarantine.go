@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"kirin/dataset"
 	"kirin/dataset/whole"
 )
 
@@ -124,19 +123,25 @@ func (q *Quarantine) write() error {
 // maxAside is the size at which no more games of a worker are put aside.
 const maxAside = 64 << 20
 
-// keep appends a game to the journal of what was put aside.
-func (q *Quarantine) keep(codec *dataset.Codec, worker string, g *dataset.Game) error {
+// keep appends a game's record to the journal of what was put aside. Records
+// frame themselves, so the journal is not read: a game that comes twice is in it
+// twice, and one that is cut short is passed over by who reads it.
+func (q *Quarantine) keep(worker string, record []byte) error {
 	dir := filepath.Join(q.dir, "quarantine")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	path := filepath.Join(dir, worker+".journal")
-	if info, err := os.Stat(path); err == nil && info.Size() > maxAside {
-		return nil
-	}
-	j, _, err := dataset.OpenJournal(nil, path, codec)
+	f, err := os.OpenFile(filepath.Join(dir, worker+".journal"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
-	return errors.Join(j.Append(g), j.Close())
+	info, err := f.Stat()
+	if err == nil && info.Size() <= maxAside {
+		if _, err = f.Write(record); err == nil {
+			err = f.Sync()
+		} else {
+			err = errors.Join(err, f.Truncate(info.Size()))
+		}
+	}
+	return errors.Join(err, f.Close())
 }

@@ -52,6 +52,9 @@ func (c *checks) start(ctx context.Context) {
 				return
 			case m := <-c.todo:
 				found, err := c.verify(ctx, m.game)
+				if ctx.Err() != nil {
+					return // the game is delivered again: it was not refuted, there was no time
+				}
 				c.mu.Lock()
 				c.done = append(c.done, &checked{m, found, err})
 				c.mu.Unlock()
@@ -154,7 +157,7 @@ func (in *Intake) verified(m *message) (bool, error) {
 // putAside keeps a game for inspection, in a journal of its worker's, instead
 // of storing it.
 func (in *Intake) putAside(m *message, r *refusal) error {
-	if err := in.aside.keep(in.c.Judge.Codec, m.key, m.game); err != nil && !in.patient(err) {
+	if err := in.aside.keep(m.key, m.data); err != nil && !in.patient(err) {
 		return err
 	}
 	in.refused(m, r)
