@@ -15,7 +15,7 @@ import (
 )
 
 // Search says how long a net thinks. Exactly one of Simulations, Nodes and MoveTime is set; a game's clock comes before
-// all of them.
+// all of them, and makes the search PUCT within the clock's time, bounded by Level alone besides.
 type Search struct {
 	Simulations int            // Gumbel search without noise: what training uses
 	Nodes       int64          // PUCT search, that many simulations
@@ -61,47 +61,67 @@ const treeBytes = 128 << 20
 // clockShare is the part of the remaining time that a net spends on one move.
 const clockShare = 30
 
+// mateShare is the part of a move's time, if that is bounded, after which the mate search gives up.
+const mateShare = 2
+
 // Net is a player that searches with an evaluator.
 type Net struct {
-	name   string
-	search Search
-	driver *mcts.Driver[*rules.Position]
-	solver *mate.Solver // nil: none
-	game   *rules.Position
-	seed   uint64
+	name    string
+	search  Search
+	variant *rules.Variant
+	newEval func() selfplay.Evaluator
+	driver  *mcts.Driver[*rules.Position] // nil before the first move
+	timed   bool                          // driver is for games with a clock
+	solver  *mate.Solver                  // nil: none
+	game    *rules.Position
+	seed    uint64
 }
 
 // NewNet returns a player for one game at a time. newEval gives each of its threads an evaluator of its own.
 func NewNet(name string, v *rules.Variant, newEval func() selfplay.Evaluator, s Search) (*Net, error) {
 	s.Threads = max(s.Threads, 1)
-	if s.Batch == 0 {
-		s.Batch = BatchSize
-		if s.Simulations > 0 {
-			s.Batch = 1 // as in training
-		}
-	}
-	d := mcts.DriverOptions{Threads: s.Threads, Batch: s.Batch, Search: s.Tree}
-	d.Search.Algorithm = mcts.PUCT
-	switch {
-	case s.Simulations > 0:
-		d.Search.Algorithm, d.Search.Simulations = mcts.Gumbel, s.Simulations
-	case s.Nodes > 0:
-		d.Search.Simulations = int(min(s.Nodes, 1<<20))
-	}
-	if d.Search.MaxBytes == 0 && (s.MoveTime > 0 || s.Nodes > 1<<20) {
-		d.Search.MaxBytes = treeBytes
-	}
-	if err := errors.Join(s.Validate(), d.Validate()); err != nil {
+	if err := errors.Join(s.Validate(), s.driver(false).Validate()); err != nil {
 		return nil, fmt.Errorf("player %s: %w", name, err)
 	}
-	n := &Net{name: name, search: s, game: v.Start()}
-	n.driver = mcts.NewDriver(d, v.MaxMoves(), v.Start, func() mcts.Evaluator[*rules.Position] { return newEval() })
+	n := &Net{name: name, search: s, variant: v, newEval: newEval, game: v.Start()}
 	if s.MateNodes > 0 {
 		o := mate.DefaultOptions()
 		o.Nodes, o.TableBytes = int64(s.MateNodes), 8<<20
 		n.solver = mate.New(o)
 	}
 	return n, nil
+}
+
+// driver is the search for games with a clock, or without one.
+func (s Search) driver(timed bool) mcts.DriverOptions {
+	d := mcts.DriverOptions{Threads: s.Threads, Batch: s.Batch, Search: s.Tree}
+	d.Search.Algorithm = mcts.PUCT
+	switch {
+	case timed:
+	case s.Simulations > 0:
+		d.Search.Algorithm, d.Search.Simulations = mcts.Gumbel, s.Simulations
+	case s.Nodes > 0:
+		d.Search.Simulations = int(min(s.Nodes, 1<<20))
+	}
+	if d.Batch == 0 {
+		d.Batch = BatchSize
+		if d.Search.Algorithm == mcts.Gumbel {
+			d.Batch = 1 // as in training
+		}
+	}
+	if d.Search.MaxBytes == 0 && (timed || s.MoveTime > 0 || s.Nodes > 1<<20) {
+		d.Search.MaxBytes = treeBytes
+	}
+	return d
+}
+
+// prepare makes the driver for a game with a clock, or without one.
+func (n *Net) prepare(timed bool) {
+	if n.driver != nil && n.timed == timed {
+		return
+	}
+	newEval := func() mcts.Evaluator[*rules.Position] { return n.newEval() }
+	n.driver, n.timed = mcts.NewDriver(n.search.driver(timed), n.variant.MaxMoves(), n.variant.Start, newEval), timed
 }
 
 // NetPlayer makes an Entrant of a net: newEval gives an evaluator of its own to every thread of every game played at the
@@ -123,7 +143,10 @@ func (n *Net) NewGame(context.Context, *rules.Position) error { return nil }
 func (n *Net) Move(ctx context.Context, p *rules.Position, l protocol.Limits) (Decision, error) {
 	n.game.CopyFrom(p)
 	budget, deadline := n.limits(l, p.Side())
+	n.prepare(l.Timed)
 	if n.solver != nil {
+		until := time.Now().Add(time.Until(deadline) / mateShare)
+		n.solver.Interrupt = func() bool { return ctx.Err() != nil || !deadline.IsZero() && time.Now().After(until) }
 		if r := n.solver.Solve(n.game); r.Status == mate.Mate && len(r.PV) > 0 {
 			return Decision{
 				Move: r.PV[0], Value: &rules.Value{Win: 1}, Nodes: r.Nodes, Depth: r.Plies, PV: formatMoves(n.game, r.PV),
