@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,8 +19,6 @@ import (
 	"kirin/network/encode"
 	"kirin/rules"
 	"kirin/selfplay/fleet"
-
-	"github.com/gofrs/flock"
 )
 
 // drainFor is how long a worker that stops tries to send its last games.
@@ -87,20 +84,14 @@ func (f *selfplayFlags) joinRun(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	p := newProgress(stderr)
-	if f.dir == "" {
-		f.dir = filepath.Join("workers", c.Name)
-	}
-	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+	unlock, err := f.workerFolder(c.Name)
+	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(f.dir, "config.yaml")); err == nil {
-		return fmt.Errorf("%s is a run: a worker that joins another machine needs a folder of its own", f.dir)
+	defer unlock()
+	if c.Name, err = workerName(f.dir, c.Name); err != nil {
+		return err
 	}
-	lock := flock.New(filepath.Join(f.dir, "LOCK"))
-	if ok, err := lock.TryLock(); err != nil || !ok {
-		return errors.Join(fmt.Errorf("another worker uses %s: give this one another --name or --dir", f.dir), err)
-	}
-	defer lock.Unlock()
 	r := &runDir{dir: f.dir}
 	m := metrics.New()
 	var enc *encode.Encoder
@@ -119,6 +110,10 @@ func (f *selfplayFlags) joinRun(ctx context.Context, stderr io.Writer) error {
 		return nil
 	}
 	link, err := fleet.Join(ctx, c)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		p.say("stopped before the trainer answered")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -153,7 +148,7 @@ func (f *selfplayFlags) joinRun(ctx context.Context, stderr io.Writer) error {
 	return finish(f.playJoined(ctx, r, m, link, enc, c.Name, p))
 }
 
-// linkConfig reads --join and --name.
+// linkConfig reads --join and --name; without a name the worker's folder has one.
 func (f *selfplayFlags) linkConfig() (fleet.LinkConfig, error) {
 	c := fleet.LinkConfig{URL: f.join, Name: f.name, Queue: f.queue, Quota: int64(f.quota)}
 	if !strings.Contains(f.join, "://") {
@@ -166,33 +161,12 @@ func (f *selfplayFlags) linkConfig() (fleet.LinkConfig, error) {
 		}
 		c.URL, c.Invitation, c.Name = "", inv, inv.Name
 	}
-	if c.Name == "" {
-		c.Name = hostName()
-	}
-	if err := fleet.CheckName(c.Name); err != nil {
-		return c, fmt.Errorf("--name: %w", err)
+	if c.Name != "" {
+		if err := fleet.CheckName(c.Name); err != nil {
+			return c, fmt.Errorf("--name: %w", err)
+		}
 	}
 	return c, nil
-}
-
-// hostName is this machine's name with the process's number, as a worker's.
-func hostName() string {
-	name, err := os.Hostname()
-	if err != nil {
-		name = "worker"
-	}
-	name, _, _ = strings.Cut(strings.ToLower(name), ".")
-	plain := strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' {
-			return c
-		}
-		return -1
-	}, name)
-	plain = strings.Trim(plain, "-")
-	if plain == "" {
-		plain = "worker"
-	}
-	return fmt.Sprintf("%s-%d", plain[:min(len(plain), 30)], os.Getpid())
 }
 
 // understand reads the configuration of a trainer and says whether this

@@ -52,7 +52,7 @@ start if need be. See docs/fleet.md.`,
 	fl.Var((*given)(&f.dir), "dir", "folder of the run")
 	fl.DurationVar(&f.duration, "for", 0, "stop after this time")
 	fl.Int64Var(&f.games, "games", 0, "stop after this many games")
-	fl.StringVar(&f.name, "name", "", "name of these players among all that write into the folder (default p and the process's number)")
+	fl.StringVar(&f.name, "name", "", "name of these players among all that write into the folder (default p and the process's number, with --join a name that the worker's folder keeps)")
 	fl.IntVar(&f.workers, "workers", -1, "playing goroutines, 0 for one per core (default: the run's setting)")
 	fl.StringVar(&f.address, "web", "", "host:port for /metrics (default: none)")
 	fl.Var((*given)(&f.join), "join", "play for a trainer on another machine: its URL (nats://HOST:PORT), or the file of an invitation")
