@@ -107,7 +107,9 @@ func (x *experiment) open(r *experimentRun) (*entrant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", r.name, err)
 	}
-	e, err := s.Entrant(x.variant, func(match.NetRef, *rules.Variant) (func() selfplay.Evaluator, error) { return newEval, nil })
+	e, err := s.Entrant(x.variant, func(match.NetRef, *rules.Variant) (func() selfplay.Evaluator, string, error) {
+		return newEval, r.result.Sum, nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", r.name, err)
 	}

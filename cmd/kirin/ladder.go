@@ -113,7 +113,8 @@ func (f *ladderFlags) run(ctx context.Context, dir string, stdout, stderr io.Wri
 	p := newProgress(stderr)
 	began := time.Now()
 	f.o.Header = match.LadderHeader{
-		Variant: v.Name(), Rules: v.Rules(), Player: player.Name, Engine: f.engine, By: f.by, Seed: f.seed, Opening: fmt.Sprintf("plies %d", f.plies),
+		Variant: v.Name(), Rules: v.Rules(), Player: player.Name, Key: player.Key, Engine: f.engine, By: f.by, Seed: f.seed,
+		Opening: fmt.Sprintf("plies %d", f.plies),
 	}
 	r, err := match.Ladder(ctx, f.o, func(ctx context.Context, level int64, pair int) (match.Tally, error) {
 		return f.pair(ctx, v, player, level, pair)

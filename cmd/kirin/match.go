@@ -236,17 +236,21 @@ func parseSPRT(text string) (*match.SPRT, error) {
 	return t, nil
 }
 
-// openNet opens the net that a player's text names.
-func openNet(ref match.NetRef, v *rules.Variant) (func() selfplay.Evaluator, error) {
+// openNet opens the net that a player's text names and returns its sum too.
+func openNet(ref match.NetRef, v *rules.Variant) (newEval func() selfplay.Evaluator, sum string, err error) {
 	text := ref.Path
 	if ref.At != "" {
 		text += "@" + ref.At
 	}
 	w, name, err := readNet(text, v.Name())
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return evaluators(w, v, kernel.Best(), name)
+	if sum, err = w.Sum(); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", name, err)
+	}
+	newEval, err = evaluators(w, v, kernel.Best(), name)
+	return newEval, sum, err
 }
 
 // maxLeaves bounds what one thread of a search asks a net at once.

@@ -13,8 +13,8 @@
 //
 // # The journal
 //
-// A text file of JSON lines. The first is a Header: what was asked for; a match with other settings refuses to go on
-// with it. Every further line is one finished Game: its opening, moves in USI, result and reason, the players' values.
+// A text file of JSON lines. The first is a Header: what was asked for; a match with other settings, or with a player of
+// other settings or another net by the same name, refuses to go on with it. Every further line is one finished Game: its opening, moves in USI, result and reason, the players' values.
 // Games are appended as they finish, in any order, each with its number; a torn last line is dropped.
 //
 // # Games that do not count

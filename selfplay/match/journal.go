@@ -19,6 +19,8 @@ type Header struct {
 	Rules   string `json:"rules"`
 	A       string `json:"a"`
 	B       string `json:"b"`
+	AKey    string `json:"a_key,omitempty"` // Entrant.Key
+	BKey    string `json:"b_key,omitempty"`
 	Seed    uint64 `json:"seed"`
 	Opening string `json:"opening"` // openings and clock in words
 }
@@ -35,6 +37,9 @@ func openJournal(path string, h Header) (*journal, []*Game, error) {
 	j, err := openLines("match", path, h, func(data []byte) (Header, error) {
 		header, list, err := decodeJournal(data)
 		games = list
+		if header.AKey == "" && header.BKey == "" { // a journal from before there were keys
+			header.AKey, header.BKey = h.AKey, h.BKey
+		}
 		return header, err
 	})
 	return j, games, err

@@ -25,6 +25,7 @@ type LadderHeader struct {
 	Variant string `json:"variant"`
 	Rules   string `json:"rules"`
 	Player  string `json:"player"`
+	Key     string `json:"player_key,omitempty"` // the player's Entrant.Key
 	Engine  string `json:"engine"`
 	By      string `json:"by"`
 	Opening string `json:"opening"`
@@ -219,6 +220,9 @@ func Ladder(ctx context.Context, o LadderOptions, play func(ctx context.Context,
 	log, err := openLines("ladder", o.Journal, h, func(data []byte) (LadderHeader, error) {
 		header, pairs, err := decodeLadder(data)
 		done = pairs
+		if header.Key == "" { // a journal from before there were keys
+			header.Key = h.Key
+		}
 		return header, err
 	})
 	if err != nil {

@@ -71,7 +71,7 @@ func TestLaddersSayWhenTheLevelLiesBeyond(t *testing.T) {
 }
 
 func TestALadderThatWasStoppedGoesOnWithItsJournal(t *testing.T) {
-	o := LadderOptions{Low: 10, High: 10_000, Pairs: 12, Width: 1.01, Header: LadderHeader{Variant: "minishogi", Player: "a", Engine: "b", Seed: 3}}
+	o := LadderOptions{Low: 10, High: 10_000, Pairs: 12, Width: 1.01, Header: LadderHeader{Variant: "minishogi", Player: "a", Key: "net:one", Engine: "b", Seed: 3}}
 	played := map[int]int{}
 	play := func(stop int, cancel context.CancelFunc) func(context.Context, int64, int) (Tally, error) {
 		return func(ctx context.Context, level int64, pair int) (Tally, error) {
@@ -119,10 +119,12 @@ func TestALadderThatWasStoppedGoesOnWithItsJournal(t *testing.T) {
 	if r, err := Ladder(t.Context(), o, play(-1, nil), nil); err != nil || r.Games != 28 || played[11] != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	other := o
-	other.Header.Seed = 4
-	if _, err := Ladder(t.Context(), other, play(-1, nil), nil); err == nil || !strings.Contains(err.Error(), "belongs to another ladder") {
-		t.Errorf("%v", err)
+	for i, change := range []func(h *LadderHeader){func(h *LadderHeader) { h.Seed = 4 }, func(h *LadderHeader) { h.Key = "net:other" }} {
+		other := o
+		change(&other.Header)
+		if _, err := Ladder(t.Context(), other, play(-1, nil), nil); err == nil || !strings.Contains(err.Error(), "belongs to another ladder") {
+			t.Errorf("change %d: %v", i, err)
+		}
 	}
 	text, err := os.ReadFile(o.Journal)
 	if err != nil {

@@ -242,26 +242,43 @@ func (s Spec) NetRef() NetRef {
 	return NetRef{Path: s.Arg}
 }
 
-// NetOpener opens a net for a variant. It gives an evaluator of its own to every call of newEval.
-type NetOpener func(ref NetRef, v *rules.Variant) (newEval func() selfplay.Evaluator, err error)
+// NetOpener opens a net for a variant. It gives an evaluator of its own to every call of newEval; sum is the SHA-256 of the
+// net's weights.
+type NetOpener func(ref NetRef, v *rules.Variant) (newEval func() selfplay.Evaluator, sum string, err error)
+
+// key is what the player is apart from its name (see Entrant.Key). A net is known by its weights' sum, not by where it lies:
+// "runs/x@latest" may be another net tomorrow.
+func (s Spec) key(sum string) string {
+	parts := splitSettings(s.Text)
+	if s.Kind == "net" {
+		parts[0] = "net:" + sum
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.HasPrefix(p, "name=") }), ",")
+}
 
 // Entrant makes the player's Entrant; open is called once, and only for nets.
 func (s Spec) Entrant(v *rules.Variant, open NetOpener) (Entrant, error) {
 	switch s.Kind {
 	case "random":
-		return Entrant{s.Name, func(context.Context) (Player, error) { return renamed{NewRandom(0), s.Name}, nil }}, nil
+		return Entrant{Name: s.Name, Key: s.key(""), Open: func(context.Context) (Player, error) {
+			return renamed{NewRandom(0), s.Name}, nil
+		}}, nil
 	case "material":
-		return Entrant{s.Name, func(context.Context) (Player, error) { return renamed{NewMaterial(v, 0), s.Name}, nil }}, nil
+		return Entrant{Name: s.Name, Key: s.key(""), Open: func(context.Context) (Player, error) {
+			return renamed{NewMaterial(v, 0), s.Name}, nil
+		}}, nil
 	case "net":
 		search, err := s.search()
 		if err != nil {
 			return Entrant{}, fmt.Errorf("player %q: %w", s.Text, err)
 		}
-		newEval, err := open(s.NetRef(), v)
+		newEval, sum, err := open(s.NetRef(), v)
 		if err != nil {
 			return Entrant{}, fmt.Errorf("player %q: %w", s.Text, err)
 		}
-		return NetPlayer(s.Name, v, newEval, search), nil
+		e := NetPlayer(s.Name, v, newEval, search)
+		e.Key = s.key(sum)
+		return e, nil
 	}
 	o := protocol.Options{
 		Protocol: s.Kind, Command: s.Arg, Variant: v, Threads: s.Threads, Settings: s.Options, AnswerTimeout: s.Timeout,
@@ -269,7 +286,7 @@ func (s Spec) Entrant(v *rules.Variant, open NetOpener) (Entrant, error) {
 	if err := o.Validate(); err != nil {
 		return Entrant{}, fmt.Errorf("player %q: %w", s.Text, err)
 	}
-	return Entrant{s.Name, func(ctx context.Context) (Player, error) {
+	return Entrant{Name: s.Name, Key: s.key(""), Open: func(ctx context.Context) (Player, error) {
 		e, err := NewExternal(ctx, s.Name, o, s.limits())
 		if err != nil {
 			return nil, err // not e: a Player that holds a nil *External is not nil

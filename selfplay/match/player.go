@@ -43,6 +43,9 @@ type Decision struct {
 type Entrant struct {
 	Name string
 	Open func(ctx context.Context) (Player, error)
+	// Key is what the player is, apart from its name: its settings and its net's checksum, or its command. A journal goes
+	// on with players of the same keys only; "" is a key like any other.
+	Key string
 }
 
 // source returns the random source of a position in a seeded game.

@@ -66,8 +66,8 @@ func (o Options) header() Header {
 		words += fmt.Sprintf(", at most %d plies", o.MaxPlies)
 	}
 	return Header{
-		Version: journalVersion, Variant: o.Variant.Name(), Rules: o.Variant.Rules(), A: o.A.Name, B: o.B.Name, Seed: o.Seed,
-		Opening: words,
+		Version: journalVersion, Variant: o.Variant.Name(), Rules: o.Variant.Rules(), A: o.A.Name, B: o.B.Name, AKey: o.A.Key, BKey: o.B.Key,
+		Seed: o.Seed, Opening: words,
 	}
 }
 

@@ -38,8 +38,8 @@ func entrant(t testing.TB, v *rules.Variant, text string) Entrant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := s.Entrant(v, func(NetRef, *rules.Variant) (func() selfplay.Evaluator, error) {
-		return func() selfplay.Evaluator { return &counter{v: v, values: PieceValues(v)} }, nil
+	e, err := s.Entrant(v, func(ref NetRef, v *rules.Variant) (func() selfplay.Evaluator, string, error) {
+		return func() selfplay.Evaluator { return &counter{v: v, values: PieceValues(v)} }, "sum of " + ref.Path, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -214,6 +214,52 @@ func TestAStoppedMatchGoesOnFromItsJournal(t *testing.T) {
 	}
 }
 
+func TestAJournalGoesOnWithTheSamePlayersOnly(t *testing.T) {
+	begun := filepath.Join(t.TempDir(), "begun")
+	o := options(t, "net:x,sims=2,name=A", "random", 2)
+	o.Journal = begun
+	play(t, o)
+	data, err := os.ReadFile(begun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		a, b string
+		good bool
+	}{
+		{"net:x,sims=2,name=A", "random", true},
+		{"net:x,name=A,sims=2", "random", true},
+		{"net:x,sims=3,name=A", "random", false},
+		{"net:y,sims=2,name=A", "random", false}, // the net has changed: run@latest, or another file
+		{"net:x,sims=2,name=A", "material,name=random", false},
+	} {
+		// Journals without keys were written by earlier versions.
+		for _, keys := range []bool{true, false} {
+			o := options(t, c.a, c.b, 2)
+			o.Journal = filepath.Join(t.TempDir(), "copy")
+			text := string(data)
+			if !keys {
+				h, _, err := decodeJournal(data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.AKey, h.BKey = "", ""
+				line, err := json.Marshal(h)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = string(line) + text[strings.IndexByte(text, '\n'):]
+			}
+			if err := os.WriteFile(o.Journal, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Run(t.Context(), o); (err == nil) != (c.good || !keys) || err != nil && !strings.Contains(err.Error(), "another match") {
+				t.Errorf("%s - %s, keys %v: %v", c.a, c.b, keys, err)
+			}
+		}
+	}
+}
+
 // stub is a player of fixed behaviour.
 type stub struct {
 	Random
@@ -225,7 +271,7 @@ func (s *stub) Move(_ context.Context, p *rules.Position, _ protocol.Limits) (De
 }
 
 func stubEntrant(move func(p *rules.Position) (Decision, error)) Entrant {
-	return Entrant{"stub", func(context.Context) (Player, error) { return &stub{move: move}, nil }}
+	return Entrant{Name: "stub", Open: func(context.Context) (Player, error) { return &stub{move: move}, nil }}
 }
 
 func TestDisagreementsAndFailuresCountForNobody(t *testing.T) {
