@@ -163,7 +163,11 @@ func (t *table) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n"
 
 func (t *table) welcome() {
 	t.say("%s, %s rules. %s", t.v.Name(), t.v.Rules(), t.seats())
-	t.say("The net is %s, its level %s. Write a move such as %s, or help.", t.net.Name, t.level.Name, t.p.FormatMove(t.p.AppendMoves(nil)[0]))
+	example := ""
+	if moves := t.p.AppendMoves(nil); len(moves) > 0 {
+		example = " such as " + t.p.FormatMove(moves[0])
+	}
+	t.say("The net is %s, its level %s. Write a move%s, or help.", t.net.Name, t.level.Name, example)
 }
 
 // seats says who plays what.

@@ -72,6 +72,10 @@ func TestPlayBeginsAsAskedFor(t *testing.T) {
 	if out := played(t, "G*2b\n3a4a\n", mate...); !strings.Contains(out, "The game is over: sente by checkmate") {
 		t.Errorf("%s", out)
 	}
+	mated := []string{"--net", net, "--side", "gote", "--sfen", "4k/4G/4P/5/K4 w - 1"}
+	if out := played(t, "moves\nhello\n", mated...); !strings.Contains(out, "Write a move, or help") || !strings.Contains(out, "sente by checkmate") {
+		t.Errorf("%s", out)
+	}
 	for _, c := range []struct{ args, want string }{
 		{"--side red", "sente, gote or both"}, {"--level godlike", "beginner"}, {"--think 0s", "not above 0"},
 		{"--handicap queen", "the start positions of minishogi are even"}, {"--save " + net, "is there already"},
