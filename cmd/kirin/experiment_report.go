@@ -53,7 +53,7 @@ type experimentRow struct {
 	GainLow   float64     `json:"gain_low"`
 	GainHigh  float64     `json:"gain_high"`
 	Nets      []netRating `json:"nets"`
-	CPU       float64     `json:"cpu_seconds"` // means over the seeds
+	CPU       float64     `json:"cpu_seconds"` // means over the nets
 	Steps     float64     `json:"steps"`
 	Games     float64     `json:"games"`
 	Positions float64     `json:"positions"`
@@ -101,31 +101,39 @@ func (x *experiment) rate() (*experimentReport, error) {
 	}
 	for i, v := range x.Variants {
 		row := experimentRow{Name: v.Name, About: v.About, Set: v.Set, Limit: v.Limit}
+		var finished []*experimentRun
 		for _, r := range x.runs {
-			if r.of != i || r.result == nil {
-				continue
-			}
-			rep.Finished++
-			row.CPU += r.result.CPU
-			row.Steps += float64(r.result.Step)
-			row.Games += float64(r.result.Games)
-			row.Positions += float64(r.result.Positions)
-			if p, ok := rep.Ratings.Of(r.name); ok {
-				row.Nets = append(row.Nets, netRating{r.seed, p.Elo, p.Low, p.High})
+			if r.of == i && r.result != nil {
+				finished = append(finished, r)
 			}
 		}
-		if len(row.Nets) == 0 {
-			continue
+		rep.Finished += len(finished)
+		if row.take(finished, rep.Ratings); len(row.Nets) > 0 {
+			rep.Rows = append(rep.Rows, row)
 		}
-		n := float64(len(row.Nets))
-		row.CPU, row.Steps, row.Games, row.Positions = row.CPU/n, row.Steps/n, row.Games/n, row.Positions/n
-		rep.Rows = append(rep.Rows, row)
 	}
 	if len(rep.Rows) == 0 {
 		return nil, errors.New("no net has been rated yet")
 	}
 	rep.compare()
 	return rep, nil
+}
+
+// take sets the nets and means of finished runs; a net that has no rating yet is left out of both.
+func (row *experimentRow) take(runs []*experimentRun, ratings *match.Ratings) {
+	for _, r := range runs {
+		p, ok := ratings.Of(r.name)
+		if !ok {
+			continue
+		}
+		row.Nets = append(row.Nets, netRating{r.seed, p.Elo, p.Low, p.High})
+		row.CPU += r.result.CPU
+		row.Steps += float64(r.result.Step)
+		row.Games += float64(r.result.Games)
+		row.Positions += float64(r.result.Positions)
+	}
+	n := max(float64(len(row.Nets)), 1)
+	row.CPU, row.Steps, row.Games, row.Positions = row.CPU/n, row.Steps/n, row.Games/n, row.Positions/n
 }
 
 // compare sets the configurations' means and intervals. The scatter between

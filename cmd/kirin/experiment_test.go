@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kirin/selfplay/match"
 )
 
 // tinyExperiment compares two configurations within seconds.
@@ -175,6 +177,18 @@ func TestIntervalsComeFromTheScatterBetweenSeeds(t *testing.T) {
 	one.compare()
 	if r := one.Rows[1]; one.Freedom != 0 || r.Low != 20 || r.High != 100 || r.Gain != 50 || r.GainHigh != 100 {
 		t.Errorf("one seed: %+v", one)
+	}
+}
+
+func TestMeansAreThoseOfTheRatedNets(t *testing.T) {
+	run := func(name string, x int) *experimentRun {
+		return &experimentRun{name: name, result: &runResult{CPU: float64(x), Step: x, Games: int64(x), Positions: int64(x)}}
+	}
+	rated := &match.Ratings{Players: []match.Rating{{Name: "a/1", Elo: 50}, {Name: "a/2", Elo: 70}}}
+	var row experimentRow
+	row.take([]*experimentRun{run("a/1", 10), run("a/2", 20), run("a/3", 600)}, rated) // the last has played no match yet
+	if len(row.Nets) != 2 || row.CPU != 15 || row.Steps != 15 || row.Games != 15 || row.Positions != 15 {
+		t.Errorf("%+v", row)
 	}
 }
 
