@@ -148,7 +148,7 @@ func (t *Tree) RootValue() rules.Value {
 // ImprovedPolicy writes the policy target into dst, aligned with RootMoves; it
 // sums to 1. With Gumbel it is softmax(logits + sigma(completed q)) (Danihelka et
 // al. 2022, equation 11), with PUCT the visits without the forced ones (Wu 2019,
-// section 3.2). At a proven root that is not lost it is equal over the proven
+// section 3.2); while none is left but to refuted moves, the prior of the others. At a proven root that is not lost it is equal over the proven
 // best moves; at a lost one it is the prior.
 func (t *Tree) ImprovedPolicy(dst []float32) {
 	nd := &t.nodes[root]
@@ -173,6 +173,33 @@ func (t *Tree) priors() []float64 {
 	t.target = t.target[:0]
 	for i := range int(t.nodes[root].count) {
 		t.target = append(t.target, float64(t.rootEdge(i).prior))
+	}
+	return t.target
+}
+
+// openPriors is priors over the moves that are not refuted, unless all are.
+func (t *Tree) openPriors() []float64 {
+	sum, open := 0.0, 0.0
+	for i, p := range t.priors() {
+		if c := t.rootChild(i); c != nil && c.proof == proofWin {
+			t.target[i] = -1 // refuted
+			continue
+		}
+		sum += p
+		open++
+	}
+	if open == 0 {
+		return t.priors()
+	}
+	for i, p := range t.target {
+		switch {
+		case p < 0:
+			t.target[i] = 0
+		case sum > 0:
+			t.target[i] = p / sum
+		default: // a net may have rounded them all to 0
+			t.target[i] = 1 / open
+		}
 	}
 	return t.target
 }
@@ -248,17 +275,18 @@ func (t *Tree) prunedVisits() []float64 {
 		}
 	}
 	if total == 0 {
-		return t.priors()
+		return t.openPriors()
 	}
 	if len(t.noised) > 0 && t.o.ForcedPlayouts > 0 {
 		c := (t.o.CPUCT + math.Log((1+total+t.o.CPUCTBase)/t.o.CPUCTBase)) * math.Sqrt(total)
+		all := total
 		best := float64(t.Q(most)) + c*float64(t.noised[most])/(1+top)
 		for i, n := range t.target {
 			if i == most || n == 0 {
 				continue
 			}
 			p := float64(t.noised[i])
-			least := n - math.Floor(t.forced(p, total))
+			least := n - math.Floor(t.forced(p, all))
 			if gap := best - float64(t.Q(i)); gap > 0 {
 				least = max(least, math.Ceil(c*p/gap-1))
 			} else {

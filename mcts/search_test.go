@@ -247,27 +247,28 @@ func TestDirichletNoiseIsDrawnOnceASearch(t *testing.T) {
 	}
 }
 
+// thirdIsGood answers that the move 3 is good and all others are bad.
+func thirdIsGood(g Game, _ []rules.Move, _ []float32) rules.Value {
+	w := g.(*wide)
+	good := float32(0.5)
+	if len(w.path) > 0 {
+		good = 0.1
+		if w.path[0] == 3 {
+			good = 0.9
+		}
+	}
+	if len(w.path)%2 == 1 {
+		good = 1 - good
+	}
+	return rules.Value{Win: good, Loss: 1 - good}
+}
+
 func TestForcedPlayoutsAreTakenOutOfTheTarget(t *testing.T) {
 	o := options(PUCT)
 	o.FPURoot = -1 // visits every move first
 	tree := NewTree(o, 8)
 	g := &wide{count: 8}
-	// The move 3 is good, all others are bad.
-	f := func(g Game, moves []rules.Move, logits []float32) rules.Value {
-		w := g.(*wide)
-		good := float32(0.5)
-		if len(w.path) > 0 {
-			good = 0.1
-			if w.path[0] == 3 {
-				good = 0.9
-			}
-		}
-		if len(w.path)%2 == 1 {
-			good = 1 - good
-		}
-		return rules.Value{Win: good, Loss: 1 - good}
-	}
-	search(tree, g, 800, rand.New(rand.NewPCG(2, 3)), f)
+	search(tree, g, 800, rand.New(rand.NewPCG(2, 3)), thirdIsGood)
 	policy := make([]float32, 8)
 	tree.ImprovedPolicy(policy)
 	for i := range policy {
@@ -281,6 +282,80 @@ func TestForcedPlayoutsAreTakenOutOfTheTarget(t *testing.T) {
 	}
 	if tree.Best() != 2 {
 		t.Errorf("plays %d", tree.Best())
+	}
+}
+
+func TestForcedPlayoutsAreTakenOutWhateverTheOrderOfTheMoves(t *testing.T) {
+	o := options(PUCT)
+	o.ForcedPlayouts = 20 // so many that their number matters
+	tree := NewTree(o, 12)
+	for seed := range uint64(5) {
+		search(tree, &wide{count: 12}, 800, rand.New(rand.NewPCG(seed, 3)), thirdIsGood)
+		all, most := 0.0, 0
+		for i := range 12 {
+			all += float64(tree.Visits(i))
+			if tree.Visits(i) > tree.Visits(most) {
+				most = i
+			}
+		}
+		c := (o.CPUCT + math.Log((1+all+o.CPUCTBase)/o.CPUCTBase)) * math.Sqrt(all)
+		best := float64(tree.Q(most)) + c*float64(tree.noised[most])/(1+float64(tree.Visits(most)))
+		want := make([]float64, 12)
+		left := 0.0
+		for i := range want {
+			n, p := float64(tree.Visits(i)), float64(tree.noised[i])
+			if want[i] = n; i != most && best > float64(tree.Q(i)) {
+				least := max(n-math.Floor(math.Sqrt(o.ForcedPlayouts*p*all)), math.Ceil(c*p/(best-float64(tree.Q(i)))-1), 0)
+				if want[i] = min(least, n); want[i] <= 1 {
+					want[i] = 0
+				}
+			}
+			left += want[i]
+		}
+		policy := make([]float32, 12)
+		tree.ImprovedPolicy(policy)
+		for i := range want {
+			if math.Abs(want[i]/left-float64(policy[i])) > 1e-6 {
+				t.Errorf("seed %d: move %d has the share %v, want %v", seed, i, policy[i], want[i]/left)
+			}
+		}
+	}
+}
+
+func TestRefutedMovesAreNoTargetWhileAnotherIsLeft(t *testing.T) {
+	lost := rules.Outcome{Result: rules.GoteWins, Reason: rules.MateProven}
+	for _, noise := range []bool{false, true} {
+		tree := NewTree(options(PUCT), 4)
+		g := &wide{count: 4}
+		rng := rand.New(rand.NewPCG(5, 5))
+		source := rng
+		if !noise {
+			source = nil
+		}
+		search(tree, g, 0, source, func(_ Game, _ []rules.Move, l []float32) rules.Value {
+			copy(l, []float32{1, 5, 0, 4})
+			return rules.Value{Draw: 1}
+		})
+		policy := make([]float32, 4)
+		for _, slot := range []int{1, 3, 0} {
+			if !tree.ProveMove(tree.RootMoves()[slot], lost, 2) {
+				t.Fatal("the move is not known")
+			}
+			tree.ImprovedPolicy(policy)
+			sum := float32(0)
+			for i, p := range policy {
+				sum += p
+				if _, _, refuted := tree.MoveProven(i); refuted && p != 0 || !refuted && p <= 0 {
+					t.Errorf("noise %v: target %v after %d", noise, policy, slot)
+				}
+			}
+			if _, _, refuted := tree.MoveProven(tree.Best()); refuted || math.Abs(float64(sum)-1) > 1e-6 {
+				t.Errorf("noise %v: plays %d, target %v", noise, tree.Best(), policy)
+			}
+			if _, _, refuted := tree.MoveProven(tree.Sample(rng, 1)); refuted {
+				t.Errorf("noise %v: a refuted move is drawn", noise)
+			}
+		}
 	}
 }
 
