@@ -201,7 +201,8 @@ func (e *Evaluator) run() {
 	e.net.Forward(e.scratch, r)
 	for i, w := range e.waiting {
 		logits, value := r.Logits[r.Offsets[i]:r.Offsets[i+1]], r.Values[i]
-		if !finite(logits, value) {
+		good := finite(logits, value)
+		if !good {
 			e.fault = fmt.Errorf("eval: the net's answer is not finite (net of step %d)", e.net.Meta().Step)
 		}
 		copy(w.logits, logits)
@@ -209,7 +210,9 @@ func (e *Evaluator) run() {
 		if w.plies != nil {
 			*w.plies = r.Plies[i]
 		}
-		*e.slot(w.key) = answer{w.key, e.keep(logits), int32(len(logits)), value, r.Plies[i]}
+		if good { // else it is an error whenever it is asked for
+			*e.slot(w.key) = answer{w.key, e.keep(logits), int32(len(logits)), value, r.Plies[i]}
+		}
 		e.waiting[i] = waiting{}
 	}
 	e.evaluated += uint64(r.N)

@@ -251,6 +251,25 @@ func TestAPositionMayChangeBetweenAddAndFlush(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatIsNotFiniteIsAnErrorWheneverItIsAskedFor(t *testing.T) {
+	w := weights(t, "1x16", "minishogi", 1)
+	for i := range w.Params {
+		w.Params[i] *= 1e30 // finite, but not what comes of them
+	}
+	n, err := network.New(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := eval.New(n, 4)
+	list := positions(t, "minishogi", 1)
+	for range 2 {
+		e.Add(list[0].pos, list[0].moves, list[0].logits, &list[0].value)
+		if err := e.Flush(); err == nil || !strings.Contains(err.Error(), "not finite") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
 func TestAPositionOfAnotherGameIsAnError(t *testing.T) {
 	e := eval.New(net(t, "1x16", "minishogi", 1), 4)
 	list := positions(t, "torishogi", 1)
