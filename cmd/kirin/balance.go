@@ -58,6 +58,14 @@ func (b *balance) set(played, samples int64) {
 	b.signal()
 }
 
+// reset sets both counts to those of a checkpoint that was gone back to.
+func (b *balance) reset(played, samples int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.played, b.samples = played, samples
+	b.signal()
+}
+
 // counts returns both counts.
 func (b *balance) counts() (played, samples int64) {
 	b.mu.Lock()
@@ -118,6 +126,7 @@ type progressRecord struct {
 	Step    int   `json:"step"`
 	Samples int64 `json:"samples"`
 	Played  int64 `json:"positions"`
+	Games   int64 `json:"games"`
 }
 
 func (r *runDir) writeProgress(p progressRecord) error {
@@ -144,13 +153,14 @@ func (r *runDir) readProgress() (progressRecord, error) {
 }
 
 // follow reads progress.json every second, for players without a trainer in
-// their own process.
-func (b *balance) follow(ctx context.Context, r *runDir) {
+// their own process; games is told how many games the run has.
+func (b *balance) follow(ctx context.Context, r *runDir, games func(int64)) {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
 	for {
 		if p, err := r.readProgress(); err == nil {
 			b.set(p.Played, p.Samples)
+			games(p.Games)
 		}
 		select {
 		case <-ctx.Done():

@@ -341,6 +341,7 @@ func (h *host) announce() {
 		return
 	}
 	h.state.Played, h.state.Samples = h.l.balance.counts()
+	h.state.Games = h.l.status.games.Load()
 	h.intake.Announce(h.state)
 }
 

@@ -61,17 +61,7 @@ type outbox struct {
 }
 
 func (o *outbox) append(ctx context.Context, g *dataset.Game) error {
-	for {
-		err := o.link.Append(ctx, g)
-		if err == nil || !waitable(err) {
-			return err
-		}
-		o.metrics.Wait(o.name, waitReason(err), err.Error())
-		if !sleep(ctx, retryEvery) {
-			return err
-		}
-		o.metrics.Working(o.name)
-	}
+	return patiently(ctx, o.metrics, o.name, func() error { return o.link.Append(ctx, g) })
 }
 
 func (o *outbox) retire(string) error { return nil }
@@ -220,7 +210,8 @@ func (f *selfplayFlags) playJoined(ctx context.Context, r *runDir, m *metrics.Me
 	// A seed that nobody can guess: nobody can play its games before it does.
 	var random [8]byte
 	rand.Read(random[:])
-	server := &netServer{nets: &joined{link: link, ctx: ctx}, variant: r.variant, set: set, enc: enc}
+	server := &netServer{nets: &joined{link: link, ctx: ctx}, variant: r.variant, set: set, enc: enc, say: p.say}
+	crew.raise(link.State().Games)
 	err = crew.start(ctx, r, crewConfig{
 		games: func(player string) gameStore { return &outbox{link, m, player} },
 		seed:  binary.LittleEndian.Uint64(random[:]), metrics: m, server: server, balance: balance, limit: f.games,
@@ -233,6 +224,7 @@ func (f *selfplayFlags) playJoined(ctx context.Context, r *runDir, m *metrics.Me
 	return f.watch(ctx, cancel, m, mon, crew, p, func(q rates) {
 		s := link.State()
 		balance.set(s.Played, s.Samples)
+		crew.raise(s.Games)
 		link.Tell(fleet.Beat{Version: version, Kernel: set.Name(), Step: s.Step, Rate: q.games})
 	})
 }

@@ -41,13 +41,15 @@ type learner struct {
 	source  *rand.PCG
 	rng     *rand.Rand
 	samples []dataset.Sample
-	seen    func(g *dataset.Game) // each game that enters the window
+	seen    func(g *dataset.Game) // each game that enters the window for the first time
 	// published is told of each new net; may be nil.
 	published func(pointer) error
 
 	state    loopState
 	before   time.Duration // CPU time of earlier starts
 	saved    int           // step of the last checkpoint
+	reached  int64         // games that seen was told of: after a rewind they come again
+	over     bool          // the games take more than data.max_disk
 	bad      int           // non-finite steps in a row
 	steps    int           // target of --steps, 0 for no end
 	shown    map[string]float64
@@ -125,7 +127,7 @@ func newLearner(r *runDir, store *dataset.Store, set *kernel.Set, m *metrics.Met
 	l.balance = newBalance(r.cfg.Loop.SamplesPerPosition, slack(r.cfg))
 	l.balance.set(l.state.Played, l.state.Samples)
 	m.SetStep(int64(l.state.Step))
-	l.status.firstStep, l.status.firstGames = l.state.Step, l.state.Games
+	l.status.firstStep, l.status.firstGames, l.reached = l.state.Step, l.state.Games, l.state.Games
 	l.tell()
 	return l, nil
 }
@@ -269,8 +271,11 @@ func (l *learner) take(games []*dataset.Game) (fresh []*dataset.CompactGame) {
 		l.state.Played += int64(n)
 		l.state.Games++
 		l.balance.addPlayed(n)
-		if l.seen != nil {
-			l.seen(g)
+		if l.state.Games > l.reached {
+			l.reached = l.state.Games
+			if l.seen != nil {
+				l.seen(g)
+			}
 		}
 	}
 	l.tell()
@@ -340,6 +345,7 @@ func (l *learner) rewind() error {
 		return err
 	}
 	l.state.Samples = before.Samples
+	l.balance.reset(l.state.Played, l.state.Samples)
 	l.bad = 0
 	l.metrics.Train.Restored.Inc()
 	l.metrics.SetStep(int64(l.state.Step))
@@ -380,7 +386,7 @@ func (l *learner) save(publish bool) error {
 
 // writeProgress tells players in other processes how far the trainer is.
 func (l *learner) writeProgress() error {
-	return l.run.writeProgress(progressRecord{Step: l.state.Step, Samples: l.state.Samples, Played: l.state.Played})
+	return l.run.writeProgress(progressRecord{Step: l.state.Step, Samples: l.state.Samples, Played: l.state.Played, Games: l.state.Games})
 }
 
 // saveWhenPossible saves, and waits while there is no room.
@@ -428,8 +434,9 @@ func (l *learner) free(ctx context.Context) error {
 		}
 		n := len(l.samples)
 		switch {
-		case l.window.Positions() < int64(l.run.cfg.Loop.FirstPositions):
-			l.metrics.Wait("train", metrics.WaitGames, fmt.Sprintf("the window holds %d of the %d positions that the first step needs", l.window.Positions(), l.run.cfg.Loop.FirstPositions))
+		case l.window.Added() < int64(l.run.cfg.Loop.FirstPositions) || l.window.Positions() == 0:
+			// Counted are those ever added: the window keeps fewer when it is small.
+			l.metrics.Wait("train", metrics.WaitGames, fmt.Sprintf("%d of the %d positions that the first step needs have been played", l.window.Added(), l.run.cfg.Loop.FirstPositions))
 		case !l.balance.mayTrain(n):
 			l.metrics.Wait("train", metrics.WaitPositions, "every position has been used often enough; self-play goes on")
 		default:
@@ -455,6 +462,11 @@ func (l *learner) keepStore() {
 	kept, err := l.store.Retain(l.window, l.feed)
 	if err != nil {
 		l.say("old games stay on disk: %v", err)
+	}
+	if over := kept.Over > 0; over != l.over {
+		if l.over = over; over {
+			l.say("the games take %.0f MB more than data.max_disk: the window holds them, or they have not been read yet", math.Ceil(float64(kept.Over)/(1<<20)))
+		}
 	}
 	l.metrics.Dataset.Removed.Add(float64(kept.Deleted))
 }

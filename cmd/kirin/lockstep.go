@@ -147,6 +147,7 @@ func (l *learner) playSome(ctx context.Context, i int, queue *numbered, net *net
 	}
 	w := selfplay.NewWorker(cfg)
 	l.crew.join(w)
+	defer l.crew.leave(w)
 	src := &numberedSource{queue: queue, eval: l.run.evaluator(net, l.run.cfg.Selfplay.Games)}
 	sink := &patientSink{ctx: ctx, name: name, metrics: l.metrics, writer: writer}
 	err = ignoreCancel(w.Run(ctx, src, sink))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +31,7 @@ type monitor struct {
 	games   []*dataset.Game // ring of finished games
 	next    int             // games put into the ring
 	total   int64           // games of the run
+	logged  int64           // those that the curves count already
 	plies   int64
 	counted map[*selfplay.Worker]counts
 	started time.Time
@@ -52,11 +55,14 @@ func newMonitor(m *metrics.Metrics, c *crew) *monitor {
 	return &monitor{metrics: m, crew: c, counted: map[*selfplay.Worker]counts{}, started: time.Now()}
 }
 
-// finished takes a finished game.
+// finished takes a finished game. Of a run that was killed it takes those once
+// more that came after the last checkpoint: the curves had them before.
 func (o *monitor) finished(g *dataset.Game) {
-	o.metrics.GameOver(g.Outcome.Result.String(), g.Outcome.Reason.String(), len(g.Plies))
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.total >= o.logged {
+		o.metrics.GameOver(g.Outcome.Result.String(), g.Outcome.Reason.String(), len(g.Plies))
+	}
 	if len(o.games) < recentGames {
 		o.games = append(o.games, g)
 	} else {
@@ -69,7 +75,9 @@ func (o *monitor) finished(g *dataset.Game) {
 // collect adds what the workers have counted since the last call.
 func (o *monitor) collect() {
 	o.crew.mu.Lock()
-	workers := o.crew.workers
+	left := o.crew.left
+	workers := slices.Concat(o.crew.workers, left)
+	o.crew.left = nil
 	o.crew.mu.Unlock()
 	m := o.metrics
 	o.mu.Lock()
@@ -97,6 +105,9 @@ func (o *monitor) collect() {
 		m.Mate.Nodes.Add(float64(now.mateNodes - was.mateNodes))
 		o.plies += now.plies - was.plies
 		o.counted[w] = now
+	}
+	for _, w := range left {
+		delete(o.counted, w)
 	}
 }
 
@@ -145,8 +156,8 @@ func (o *monitor) health() {
 		if g.Outcome.Reason == rules.Repetition || g.Outcome.Reason == rules.PerpetualCheck {
 			repetitions++
 		}
-		score += float64(g.Outcome.Value(rules.Sente).Score())
-		side := rules.Sente
+		side := firstToMove(g)
+		score += float64(g.Outcome.Value(side).Score())
 		for i := range g.Plies {
 			p := &g.Plies[i]
 			if len(p.Target) > 0 {
@@ -178,6 +189,15 @@ func (o *monitor) health() {
 		}
 		s.ValueError.Set(fault / targets)
 	}
+}
+
+// firstToMove is the side that begins a game: gote in most handicap games, and in
+// what starts from some positions. It is the second word of an SFEN.
+func firstToMove(g *dataset.Game) rules.Side {
+	if words := strings.Fields(g.Start); len(words) > 1 && words[1] == "w" {
+		return rules.Gote
+	}
+	return rules.Sente
 }
 
 // targetEntropy is the entropy of a policy target in nats.

@@ -33,12 +33,13 @@ type netServer struct {
 	variant *rules.Variant
 	set     *kernel.Set
 	enc     *encode.Encoder
+	say     func(format string, a ...any)
 
-	mu    sync.Mutex
-	at    time.Time // when weights/latest was last read
-	now   pointer
-	net   *network.Net
-	fault error
+	mu   sync.Mutex
+	at   time.Time // when weights/latest was last read
+	now  pointer
+	net  *network.Net
+	said string // why the newest net is not the one in use
 }
 
 // netSource is where nets come from: a run's folder, or a trainer on another
@@ -68,7 +69,13 @@ func (s *netServer) newest() (*network.Net, pointer, error) {
 	if err != nil && s.net == nil {
 		return nil, pointer{}, err
 	}
-	s.fault = err // the net in use stays until a better one can be read
+	why := ""
+	if err != nil { // the net in use stays until a better one can be read
+		if why = err.Error(); why != s.said {
+			s.say("the net of step %d stays in use: %v", s.now.step, err)
+		}
+	}
+	s.said = why
 	return s.net, s.now, nil
 }
 
@@ -216,12 +223,13 @@ type folder struct {
 }
 
 func (f *folder) append(ctx context.Context, g *dataset.Game) error {
-	w, err := f.writer(g.Net)
-	if err != nil {
-		return err
-	}
-	sink := patientSink{ctx: ctx, name: f.name, metrics: f.metrics, writer: w}
-	return sink.Append(g)
+	return patiently(ctx, f.metrics, f.name, func() error {
+		w, err := f.writer(g.Net)
+		if err != nil {
+			return err
+		}
+		return w.Append(g)
+	})
 }
 
 // retire closes the writer of a net.
@@ -247,17 +255,22 @@ type patientSink struct {
 }
 
 func (s *patientSink) Append(g *dataset.Game) error {
+	return patiently(s.ctx, s.metrics, s.name, func() error { return s.writer.Append(g) })
+}
+
+// patiently repeats what fails for lack of room, until ctx ends.
+func patiently(ctx context.Context, m *metrics.Metrics, name string, f func() error) error {
 	for {
-		err := s.writer.Append(g)
+		err := f()
 		if err == nil {
-			s.metrics.Working(s.name)
+			m.Working(name)
 			return nil
 		}
 		if !waitable(err) {
 			return err
 		}
-		s.metrics.Wait(s.name, waitReason(err), err.Error())
-		if !sleep(s.ctx, retryEvery) {
+		m.Wait(name, waitReason(err), err.Error())
+		if !sleep(ctx, retryEvery) {
 			return err
 		}
 	}
@@ -303,10 +316,12 @@ func (f *folder) close() error {
 
 // crew is the self-play side of a process.
 type crew struct {
-	wg sync.WaitGroup
+	wg     sync.WaitGroup
+	number atomic.Int64 // of the next game of the free schedule
 
 	mu      sync.Mutex
 	workers []*selfplay.Worker
+	left    []*selfplay.Worker // have ended and are counted once more
 	fault   error
 }
 
@@ -315,6 +330,26 @@ func (cr *crew) join(w *selfplay.Worker) {
 	cr.mu.Lock()
 	defer cr.mu.Unlock()
 	cr.workers = append(cr.workers, w)
+}
+
+// leave forgets a worker that has ended, as soon as its work is counted.
+func (cr *crew) leave(w *selfplay.Worker) {
+	cr.mu.Lock()
+	defer cr.mu.Unlock()
+	cr.workers = slices.DeleteFunc(slices.Clone(cr.workers), func(x *selfplay.Worker) bool { return x == w })
+	cr.left = append(cr.left, w)
+}
+
+// raise tells that the run has this many games: the numbers of further ones begin
+// there, also when others have played them, since settings such as
+// search.progressive_games go by a game's number.
+func (cr *crew) raise(games int64) {
+	for {
+		n := cr.number.Load()
+		if n >= games || cr.number.CompareAndSwap(n, games) {
+			return
+		}
+	}
 }
 
 // crewConfig is what start needs besides the run.
@@ -341,7 +376,7 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	var number, started atomic.Int64
+	var started atomic.Int64
 	for i := range n {
 		if ctx.Err() != nil {
 			return nil
@@ -350,7 +385,7 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 		p := &player{
 			server: c.server, games: c.games(name), metrics: c.metrics, name: name,
 			seed:     c.seed,
-			number:   &number,
+			number:   &cr.number,
 			started:  &started,
 			limit:    c.limit,
 			starts:   starts,

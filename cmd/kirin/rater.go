@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,8 +41,11 @@ type rater struct {
 	table   *ratingTable
 	status  *loopStatus
 	rng     *rand.Rand
+	say     func(format string, a ...any)
 	games   []match.RatedGame
-	file    *os.File
+	file    ratingFile
+	whole   int64  // bytes of whole lines in file
+	unsaved []byte // lines that there was no room for
 	ratings *match.Ratings
 	began   time.Time
 	spent   time.Duration // in the players' moves
@@ -50,6 +56,13 @@ type rater struct {
 	last  int                  // step of the one asked for last
 	evals []*eval.Evaluator
 	used  int // of evals, by this pair
+}
+
+// ratingFile is the part of *os.File that rating games are written to.
+type ratingFile interface {
+	io.WriterAt
+	io.Closer
+	Truncate(size int64) error
 }
 
 // newRater opens the run's rating games; nil when the configuration asks for
@@ -66,15 +79,11 @@ func newRater(r *runDir, l *learner, set *kernel.Set, table *ratingTable) (*rate
 	if err != nil {
 		return nil, err
 	}
-	err = f.Truncate(whole) // a line that a crash cut short
-	if err == nil {
-		_, err = f.Seek(whole, 0)
-	}
-	if err != nil {
+	if err := f.Truncate(whole); err != nil { // a line that a crash cut short
 		return nil, errors.Join(fmt.Errorf("repair %s: %w", f.Name(), err), f.Close())
 	}
 	t := &rater{
-		run: r, set: set, metrics: l.metrics, table: table, status: &l.status, games: games, file: f, began: time.Now(),
+		run: r, set: set, metrics: l.metrics, table: table, status: &l.status, say: l.say, games: games, file: f, whole: whole, began: time.Now(),
 		rng: rand.New(rand.NewPCG(r.cfg.Seed, uint64(len(games)))), faults: map[int]bool{},
 		nets: map[int]*network.Net{},
 	}
@@ -113,12 +122,15 @@ func (t *rater) play(ctx context.Context) error {
 	defer t.file.Close()
 	cfg := t.run.cfg.Rating
 	for ctx.Err() == nil {
+		if err := t.write(nil); err != nil {
+			return err
+		}
 		step, err := t.due()
 		if err != nil {
 			return err
 		}
 		over := t.spent.Seconds() > cfg.Share*time.Since(t.began).Seconds()*float64(runtime.GOMAXPROCS(0))
-		if step < 0 || over {
+		if step < 0 || over || len(t.unsaved) > 0 {
 			sleep(ctx, pollEvery)
 			continue
 		}
@@ -129,38 +141,85 @@ func (t *rater) play(ctx context.Context) error {
 			return fmt.Errorf("rating games: %w", err)
 		}
 	}
-	return nil
+	return t.write(nil)
 }
 
 // due is the step of the net that should play next, -1 for none: the newest
-// of those that are rating.every steps apart and have not played enough.
+// of those that have not played enough and belong to the table, because they have
+// games or are rating.every steps away from all that have any, also from those
+// whose weights are gone, and from each other.
 func (t *rater) due() (int, error) {
 	all, err := steps(t.run.path("weights"), weightsSuffix)
 	if err != nil {
 		return 0, err
 	}
-	last := -1
-	best := -1
+	every := t.run.cfg.Rating.Every
+	played := t.played()
+	rated := slices.Sorted(maps.Keys(played))
+	last, best := -every, -1
 	for _, s := range all {
-		if last >= 0 && s < last+t.run.cfg.Rating.Every {
-			continue
+		n, known := played[s]
+		if !known {
+			i, _ := slices.BinarySearch(rated, s)
+			if s < last+every || i > 0 && s < rated[i-1]+every || i < len(rated) && rated[i] < s+every {
+				continue
+			}
+			last = s
 		}
-		last = s
-		if t.played(netName(s)) < t.run.cfg.Rating.Games && !t.faults[s] {
+		if n < t.run.cfg.Rating.Games && !t.faults[s] {
 			best = s
 		}
 	}
 	return best, nil
 }
 
-func (t *rater) played(name string) int {
-	n := 0
+// played counts the games of each net that has any, by step.
+func (t *rater) played() map[int]int {
+	n := map[int]int{}
 	for _, g := range t.games {
-		if g.First == name || g.Second == name {
-			n++
+		for _, name := range []string{g.First, g.Second} {
+			if step, ok := netStep(name); ok {
+				n[step]++
+			}
 		}
 	}
 	return n
+}
+
+// netStep is the step of the net that rating games call so; false: it is none.
+func netStep(name string) (int, bool) {
+	s, ok := strings.CutPrefix(name, "step ")
+	step, err := strconv.Atoi(s)
+	return step, ok && err == nil
+}
+
+// leaveOut goes on without a net that cannot be read.
+func (t *rater) leaveOut(step int, err error) {
+	t.faults[step] = true
+	if !errors.Is(err, fs.ErrNotExist) { // else it was removed as one of too many
+		t.say("the net of step %d gets no rating games: %v", step, err)
+	}
+}
+
+// write appends lines, behind those that had no room before. While there is none
+// the file ends with its last whole line.
+func (t *rater) write(lines []byte) error {
+	t.unsaved = append(t.unsaved, lines...)
+	if len(t.unsaved) == 0 {
+		return nil
+	}
+	if _, err := t.file.WriteAt(t.unsaved, t.whole); err != nil {
+		err = errors.Join(err, t.file.Truncate(t.whole))
+		if waitable(err) {
+			t.metrics.Wait("rating", waitReason(err), err.Error())
+			return nil
+		}
+		return err
+	}
+	t.whole += int64(len(t.unsaved))
+	t.unsaved = t.unsaved[:0]
+	t.metrics.Working("rating")
+	return nil
 }
 
 // netName is how rating games call the net of a step.
@@ -171,12 +230,16 @@ func (t *rater) playPair(ctx context.Context, step int) error {
 	t.used = 0
 	a, err := t.entrant(step)
 	if err != nil {
-		t.faults[step] = true
-		return err
+		t.leaveOut(step, err)
+		return nil
 	}
 	opponent := t.opponent(step)
 	b, err := t.named(opponent)
 	if err != nil {
+		if other, ok := netStep(opponent); ok {
+			t.leaveOut(other, err)
+			return nil
+		}
 		return err
 	}
 	seed := mix(t.run.cfg.Seed, uint64(len(t.games))+1)
@@ -197,15 +260,7 @@ func (t *rater) playPair(ctx context.Context, step int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.file.Write(journal.Bytes()); err != nil {
-		if waitable(err) {
-			t.metrics.Wait("rating", waitReason(err), err.Error())
-			return nil
-		}
-		return err
-	}
-	t.metrics.Working("rating")
-	return t.fit()
+	return errors.Join(t.write(journal.Bytes()), t.fit())
 }
 
 // opponent chooses among the anchors and the earlier rated nets.
@@ -213,11 +268,9 @@ func (t *rater) opponent(step int) string {
 	names := append([]string(nil), anchors...)
 	elos := []float64{0, t.elo("material", 200)}
 	for _, p := range t.ratings.Players {
-		if s, ok := strings.CutPrefix(p.Name, "step "); ok {
-			if n, err := strconv.Atoi(s); err == nil && n < step && !t.faults[n] {
-				if _, err := os.Stat(t.run.weightsFile(n)); err == nil {
-					names, elos = append(names, p.Name), append(elos, p.Elo)
-				}
+		if n, ok := netStep(p.Name); ok && n < step && !t.faults[n] {
+			if _, err := os.Stat(t.run.weightsFile(n)); err == nil {
+				names, elos = append(names, p.Name), append(elos, p.Elo)
 			}
 		}
 	}
@@ -234,11 +287,7 @@ func (t *rater) elo(name string, otherwise float64) float64 {
 
 // named makes the player of a name that opponent returned.
 func (t *rater) named(name string) (match.Entrant, error) {
-	if s, ok := strings.CutPrefix(name, "step "); ok {
-		step, err := strconv.Atoi(s)
-		if err != nil {
-			return match.Entrant{}, err
-		}
+	if step, ok := netStep(name); ok {
 		return t.entrant(step)
 	}
 	s, err := match.ParsePlayer(name)
@@ -359,10 +408,8 @@ func ratingRows(r *match.Ratings) []metrics.Rating {
 	rows := make([]metrics.Rating, len(r.Players))
 	for i, p := range r.Players {
 		rows[i] = metrics.Rating{Name: p.Name, Step: -1, Elo: p.Elo, Low: p.Low, High: p.High, Games: p.Games, Anchor: true}
-		if s, ok := strings.CutPrefix(p.Name, "step "); ok {
-			if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-				rows[i].Step, rows[i].Anchor = n, false
-			}
+		if step, ok := netStep(p.Name); ok {
+			rows[i].Step, rows[i].Anchor = int64(step), false
 		}
 	}
 	return rows

@@ -100,7 +100,10 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 	crew := &crew{}
 	mon := newMonitor(m, crew)
 	balance := newBalance(r.cfg.Loop.SamplesPerPosition, slack(r.cfg))
-	go balance.follow(ctx, r)
+	if progress, err := r.readProgress(); err == nil {
+		crew.raise(progress.Games)
+	}
+	go balance.follow(ctx, r, crew.raise)
 	enc, err := encode.New(r.variant)
 	if err != nil {
 		return err
@@ -109,7 +112,7 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	server := &netServer{nets: r, variant: r.variant, set: set, enc: enc}
+	server := &netServer{nets: r, variant: r.variant, set: set, enc: enc, say: p.say}
 	err = crew.start(ctx, r, crewConfig{
 		games: folders(store, m), seed: seed, metrics: m, server: server, balance: balance, limit: f.games, prefix: f.name, onFault: cancel,
 		finished: mon.finished,

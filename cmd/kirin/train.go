@@ -147,6 +147,9 @@ func (f *loopFlags) train(ctx context.Context, p *progress, play bool) (r *runDi
 	}
 	l.crew, l.steps, l.seen = crew, f.steps, mon.finished
 	mon.total = l.state.Games
+	if p, ok := web.history.Last(); ok {
+		mon.logged = p.Games
+	}
 	if r.cfg.Schedule == "free" {
 		if err := l.catchUp(); err != nil {
 			return nil, nil, err
@@ -181,9 +184,11 @@ func (f *loopFlags) train(ctx context.Context, p *progress, play bool) (r *runDi
 	go func() {
 		defer close(follower)
 		mon.follow(watchCtx, func(now time.Time) {
-			if f.games > 0 && l.status.games.Load() >= f.games {
+			games := l.status.games.Load()
+			if f.games > 0 && games >= f.games {
 				cancel()
 			}
+			crew.raise(games)
 			web.record(now, l)
 			if web.server != nil {
 				web.server.SetProgress(f.progress(began, l))
@@ -224,7 +229,9 @@ func (f *loopFlags) loop(ctx context.Context, cancel func(), r *runDir, l *learn
 	go func() {
 		defer close(rated)
 		if rt != nil {
-			rating = rt.play(ctx)
+			if rating = rt.play(ctx); rating != nil {
+				l.say("no more rating games: %v", rating)
+			}
 		}
 	}()
 	if r.cfg.Schedule == "lockstep" {
@@ -237,7 +244,8 @@ func (f *loopFlags) loop(ctx context.Context, cancel func(), r *runDir, l *learn
 		if o.play {
 			var seed uint64
 			if seed, err = r.sessionSeed(); err == nil {
-				server := &netServer{nets: r, variant: r.variant, set: o.set, enc: l.enc}
+				server := &netServer{nets: r, variant: r.variant, set: o.set, enc: l.enc, say: l.say}
+				o.crew.raise(l.state.Games)
 				err = o.crew.start(ctx, r, crewConfig{games: folders(o.store, l.metrics), seed: seed, metrics: l.metrics, server: server, balance: l.balance, onFault: cancel, watch: watch})
 			}
 		}

@@ -69,12 +69,16 @@ func (w *web) record(now time.Time, l *learner) {
 func (w *web) point(now time.Time, l *learner) {
 	w.monitor.health()
 	l.run.measureDisk(l.metrics)
-	w.fault = w.recorder.Record(now, l.status.step.Load(), l.status.games.Load())
-	if w.fault != nil && waitable(w.fault) {
-		l.metrics.Wait("log", waitReason(w.fault), w.fault.Error())
+	err := w.recorder.Record(now, l.status.step.Load(), l.status.games.Load())
+	if err != nil && waitable(err) {
+		l.metrics.Wait("log", waitReason(err), err.Error())
 	} else {
 		l.metrics.Working("log")
+		if err != nil && (w.fault == nil || w.fault.Error() != err.Error()) {
+			l.say("the curves lack a point: %v", err)
+		}
 	}
+	w.fault = err
 }
 
 func (w *web) close() error {

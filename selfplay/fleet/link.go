@@ -81,6 +81,9 @@ const (
 	patienceMost = 2 * time.Minute
 )
 
+// maxGames is more than any run has.
+const maxGames = 1 << 48
+
 // Join finds the trainer, and waits for it as long as ctx lives. Run must be
 // called next.
 func Join(ctx context.Context, c LinkConfig) (*Link, error) {
@@ -200,6 +203,9 @@ func (l *Link) readState(ctx context.Context) error {
 func (l *Link) take(s State) error {
 	if err := CheckSum(s.Net); err != nil {
 		return fmt.Errorf("the trainer's state: %w", err)
+	}
+	if s.Games < 0 || s.Games > maxGames {
+		return fmt.Errorf("the trainer's state: it has %d games", s.Games)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

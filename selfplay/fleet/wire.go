@@ -44,7 +44,8 @@ type State struct {
 	Step    int64  `json:"step"` // of these weights
 	Size    int64  `json:"size"` // of their file, bytes
 	Samples int64  `json:"samples"`
-	Played  int64  `json:"positions"` // in finished games
+	Played  int64  `json:"positions"`       // in finished games
+	Games   int64  `json:"games,omitempty"` // finished; 0 of a trainer that does not tell
 }
 
 // Beat is a worker's sign of life.
