@@ -8,8 +8,8 @@
 //	err := e.Flush()                  // logits and value are filled now
 //
 // What a position is answered depends on the position alone: not on the others
-// in the batch, and not on the cache of recent answers that each Evaluator
-// keeps, since a net gives a position the same bits every time. The cache pays
+// in the batch, and not on the cache of recent answers that is kept, since a
+// net gives a position the same bits every time. The cache pays
 // because a search that does not keep its tree meets much of it again after the
 // move.
 //
@@ -45,12 +45,19 @@ type Evaluator struct {
 	enc     *encode.Encoder
 	request network.Request
 	waiting []waiting
-	cache   []answer
-	ring    []float32 // the logits of the answers in cache, one behind the other
-	written uint64    // logits ever written to ring
+	recent  *recent
+	salt    uint64 // of the keys of this net's answers in recent
 	fault   error
 
 	evaluated, hits uint64
+}
+
+// recent holds the last answers of all nets that one goroutine asks.
+type recent struct {
+	answers []answer
+	ring    []float32 // the logits of the answers, one behind the other
+	written uint64    // logits ever written to ring
+	nets    uint64    // that were asked, a net given anew counted again
 }
 
 // waiting is a position without an answer yet.
@@ -61,9 +68,9 @@ type waiting struct {
 	key    uint64
 }
 
-// answer is what the net said about a position.
+// answer is what a net said about a position.
 type answer struct {
-	key   uint64 // 0: none
+	key   uint64 // of position, moves and net; 0: none
 	at    uint64 // of its logits, counted over all ever written to the ring
 	n     int32  // number of logits
 	value rules.Value
@@ -74,24 +81,28 @@ type answer struct {
 func New(net *network.Net, maxBatch int) *Evaluator { return beside(nil, net, maxBatch) }
 
 // Beside returns another evaluator for the goroutine that uses e, for batches of
-// the same size. The two share the memory of the net's forward pass.
+// the same size. The two share the memory of the net's forward pass and that of
+// the recent answers: how many nets a goroutine asks at a time makes little
+// difference to its memory.
 func (e *Evaluator) Beside(net *network.Net) *Evaluator { return beside(e, net, cap(e.waiting)) }
 
 func beside(other *Evaluator, net *network.Net, maxBatch int) *Evaluator {
 	n := max(1, maxBatch)
-	e := &Evaluator{cache: make([]answer, CacheSize), ring: make([]float32, CacheSize*meanMoves), waiting: make([]waiting, 0, n)}
+	e := &Evaluator{waiting: make([]waiting, 0, n)}
 	e.request.Offsets = make([]int32, n+1)
 	e.request.Values = make([]rules.Value, n)
 	e.request.Plies = make([]float32, n)
 	if other != nil {
-		e.form, e.scratch = other.form, other.scratch
+		e.form, e.scratch, e.recent = other.form, other.scratch, other.recent
+	} else {
+		e.recent = &recent{answers: make([]answer, CacheSize), ring: make([]float32, CacheSize*meanMoves)}
 	}
 	e.SetNet(net)
 	return e
 }
 
 // SetNet changes the net for all positions added from now on. It must not be
-// called between Add and Flush. The cache is emptied.
+// called between Add and Flush. What the net answered before is forgotten.
 func (e *Evaluator) SetNet(net *network.Net) {
 	if e.net == net && e.loads == net.Loads() {
 		return
@@ -101,9 +112,8 @@ func (e *Evaluator) SetNet(net *network.Net) {
 		e.enc = nil
 	}
 	e.net, e.loads = net, net.Loads()
-	for i := range e.cache {
-		e.cache[i].key = 0
-	}
+	e.recent.nets++
+	e.salt = e.recent.nets * 0x9e3779b97f4a7c15
 }
 
 // Forget lets go of the net, so that its memory can be used for another one. The
@@ -133,8 +143,8 @@ func (e *Evaluator) AddPlies(p *rules.Position, moves []rules.Move, logits []flo
 	if !e.fits(p) {
 		return
 	}
-	key := cacheKey(p, moves)
-	if a := e.slot(key); a.key == key && e.recall(a, logits[:len(moves)]) {
+	key := e.key(p, moves)
+	if a := e.recent.slot(key); a.key == key && e.recent.recall(a, logits[:len(moves)]) {
 		*v = a.value
 		if plies != nil {
 			*plies = a.plies
@@ -211,7 +221,7 @@ func (e *Evaluator) run() {
 			*w.plies = r.Plies[i]
 		}
 		if good { // else it is an error whenever it is asked for
-			*e.slot(w.key) = answer{w.key, e.keep(logits), int32(len(logits)), value, r.Plies[i]}
+			*e.recent.slot(w.key) = answer{w.key, e.recent.keep(logits), int32(len(logits)), value, r.Plies[i]}
 		}
 		e.waiting[i] = waiting{}
 	}
@@ -230,40 +240,41 @@ func finite(logits []float32, v rules.Value) bool {
 
 // keep writes logits to the ring, over the oldest ones, and returns where they
 // are. An answer that does not fit at the end of the ring goes to its beginning.
-func (e *Evaluator) keep(logits []float32) uint64 {
-	size, n := uint64(len(e.ring)), uint64(len(logits))
+func (c *recent) keep(logits []float32) uint64 {
+	size, n := uint64(len(c.ring)), uint64(len(logits))
 	if n > size {
 		return 0 // too old at once, or soon
 	}
-	if rest := size - e.written%size; n > rest {
-		e.written += rest
+	if rest := size - c.written%size; n > rest {
+		c.written += rest
 	}
-	at := e.written
-	copy(e.ring[at%size:], logits)
-	e.written += n
+	at := c.written
+	copy(c.ring[at%size:], logits)
+	c.written += n
 	return at
 }
 
 // recall copies an answer's logits unless they are of another number, or were
 // overwritten since.
-func (e *Evaluator) recall(a *answer, logits []float32) bool {
-	size := uint64(len(e.ring))
-	if int(a.n) != len(logits) || e.written-a.at > size || len(logits) > len(e.ring) {
+func (c *recent) recall(a *answer, logits []float32) bool {
+	size := uint64(len(c.ring))
+	if int(a.n) != len(logits) || c.written-a.at > size || len(logits) > len(c.ring) {
 		return false
 	}
-	copy(logits, e.ring[a.at%size:])
+	copy(logits, c.ring[a.at%size:])
 	return true
 }
 
-func (e *Evaluator) slot(key uint64) *answer { return &e.cache[key>>(64-cacheBits)] }
+func (c *recent) slot(key uint64) *answer { return &c.answers[key>>(64-cacheBits)] }
 
-// cacheKey identifies everything that an answer depends on: the position with
-// its history and the moves that are asked for. It is never 0.
-func cacheKey(p *rules.Position, moves []rules.Move) uint64 {
+// key identifies everything that an answer depends on: the net, the position
+// with its history and the moves that are asked for. It is never 0.
+func (e *Evaluator) key(p *rules.Position, moves []rules.Move) uint64 {
 	h := p.CacheKey()
 	for _, m := range moves {
 		h = (h ^ uint64(m)) * 0x9e3779b97f4a7c15
 		h ^= h >> 29
 	}
-	return max(h, 1)
+	h = (h ^ e.salt) * 0x9e3779b97f4a7c15
+	return max(h^h>>29, 1)
 }
