@@ -210,7 +210,7 @@ func (f *selfplayFlags) playJoined(ctx context.Context, r *runDir, m *metrics.Me
 	// A seed that nobody can guess: nobody can play its games before it does.
 	var random [8]byte
 	rand.Read(random[:])
-	server := &netServer{nets: &joined{link: link, ctx: ctx}, variant: r.variant, set: set, enc: enc, say: p.say}
+	server := newNetServer(&joined{link: link, ctx: ctx}, r.variant, set, enc, p.say)
 	crew.raise(link.State().Games)
 	err = crew.start(ctx, r, crewConfig{
 		games: func(player string) gameStore { return &outbox{link, m, player} },

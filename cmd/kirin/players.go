@@ -26,71 +26,6 @@ import (
 // lack of room or of a net.
 const retryEvery = time.Second
 
-// netServer hands the newest net to the players of this process. All of them
-// share the packed weights.
-type netServer struct {
-	nets    netSource
-	variant *rules.Variant
-	set     *kernel.Set
-	enc     *encode.Encoder
-	say     func(format string, a ...any)
-
-	mu   sync.Mutex
-	at   time.Time // when weights/latest was last read
-	now  pointer
-	net  *network.Net
-	said string // why the newest net is not the one in use
-}
-
-// netSource is where nets come from: a run's folder, or a trainer on another
-// machine.
-type netSource interface {
-	// latest names the newest net; fs.ErrNotExist when there is none yet.
-	latest() (pointer, error)
-	readNet(pointer) (*network.Weights, error)
-}
-
-// newest returns the newest net of the source, which is asked at most every
-// 200 ms.
-func (s *netServer) newest() (*network.Net, pointer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.net != nil && time.Since(s.at) < 200*time.Millisecond {
-		return s.net, s.now, nil
-	}
-	p, err := s.nets.latest()
-	if err == nil && (s.net == nil || p != s.now) {
-		var w *network.Weights
-		if w, err = s.nets.readNet(p); err == nil {
-			err = s.adopt(w, p)
-		}
-	}
-	s.at = time.Now()
-	if err != nil && s.net == nil {
-		return nil, pointer{}, err
-	}
-	why := ""
-	if err != nil { // the net in use stays until a better one can be read
-		if why = err.Error(); why != s.said {
-			s.say("the net of step %d stays in use: %v", s.now.step, err)
-		}
-	}
-	s.said = why
-	return s.net, s.now, nil
-}
-
-func (s *netServer) adopt(w *network.Weights, p pointer) error {
-	if err := fits(w, s.variant, s.enc); err != nil {
-		return fmt.Errorf("net of step %d: %w", p.step, err)
-	}
-	n, err := network.NewOn(w, s.set)
-	if err != nil {
-		return fmt.Errorf("net of step %d: %w", p.step, err)
-	}
-	s.net, s.now = n, p
-	return nil
-}
-
 // fits refuses weights that were trained for something else.
 func fits(w *network.Weights, v *rules.Variant, enc *encode.Encoder) error {
 	m := w.Meta
@@ -121,7 +56,8 @@ type player struct {
 	current string // net of the evaluator
 	eval    selfplay.Evaluator
 	play    func(*network.Net) selfplay.Evaluator // what plays with a net
-	evals   map[string]selfplay.Evaluator         // by net, while games use it
+	nets    map[string]*network.Net               // by sum, while games use it
+	evals   map[string]selfplay.Evaluator         // by sum of its net, while games use it
 	spare   *eval.Evaluator                       // one that no game uses any more, for the next net
 	running map[string]int
 	ctx     context.Context
@@ -140,7 +76,7 @@ func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
 	if p.limit > 0 && p.started.Add(1) > p.limit {
 		return selfplay.Assignment{}, false
 	}
-	net, ptr, err := p.server.newest()
+	net, ptr, err := p.server.take(p.current)
 	for err != nil {
 		reason := metrics.WaitOther
 		if errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +86,7 @@ func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
 		if !sleep(ctx, retryEvery) {
 			return selfplay.Assignment{}, false
 		}
-		net, ptr, err = p.server.newest()
+		net, ptr, err = p.server.take(p.current)
 	}
 	p.metrics.Working(p.name)
 	if ptr.sum != p.current {
@@ -163,7 +99,7 @@ func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
 		} else {
 			p.eval = p.play(net)
 		}
-		p.evals[ptr.sum] = p.eval
+		p.nets[ptr.sum], p.evals[ptr.sum] = net, p.eval
 		p.metrics.Selfplay.NetStep.Set(float64(ptr.step))
 	}
 	n := p.number.Add(1) - 1
@@ -208,6 +144,8 @@ func (p *player) Append(g *dataset.Game) error {
 				e.Forget()
 				p.spare = e
 			}
+			p.server.release(p.nets[net])
+			delete(p.nets, net)
 			delete(p.evals, net)
 		}
 	}
@@ -392,6 +330,7 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 			play:     func(net *network.Net) selfplay.Evaluator { return r.evaluator(net, r.cfg.Selfplay.Games) },
 			finished: c.finished,
 			running:  map[string]int{},
+			nets:     map[string]*network.Net{},
 			evals:    map[string]selfplay.Evaluator{},
 		}
 		cfg := workerConfig(r, c.server.set, p.name)

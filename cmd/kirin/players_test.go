@@ -24,11 +24,12 @@ func (b *brokenNets) readNet(pointer) (*network.Weights, error) { return nil, b.
 func TestANewNetThatCannotBeReadIsMentionedOnce(t *testing.T) {
 	var said bytes.Buffer
 	nets := &brokenNets{errors.New("its checksum does not match")}
-	s := &netServer{nets: nets, net: &network.Net{}, now: pointer{step: 5}, say: func(format string, a ...any) { fmt.Fprintf(&said, format+"\n", a...) }}
+	s := newNetServer(nets, nil, nil, nil, func(format string, a ...any) { fmt.Fprintf(&said, format+"\n", a...) })
+	s.net, s.now = &network.Net{}, pointer{step: 5, sum: "five"}
 	ask := func() {
 		t.Helper()
 		s.at = time.Time{}
-		if n, p, err := s.newest(); n != s.net || p.step != 5 || err != nil {
+		if n, p, err := s.take("five"); n != s.net || p.step != 5 || err != nil {
 			t.Errorf("%v, %v", p, err)
 		}
 	}

@@ -112,7 +112,7 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	server := &netServer{nets: r, variant: r.variant, set: set, enc: enc, say: p.say}
+	server := newNetServer(r, r.variant, set, enc, p.say)
 	err = crew.start(ctx, r, crewConfig{
 		games: folders(store, m), seed: seed, metrics: m, server: server, balance: balance, limit: f.games, prefix: f.name, onFault: cancel,
 		finished: mon.finished,

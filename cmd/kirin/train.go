@@ -244,7 +244,7 @@ func (f *loopFlags) loop(ctx context.Context, cancel func(), r *runDir, l *learn
 		if o.play {
 			var seed uint64
 			if seed, err = r.sessionSeed(); err == nil {
-				server := &netServer{nets: r, variant: r.variant, set: o.set, enc: l.enc, say: l.say}
+				server := newNetServer(r, r.variant, o.set, l.enc, l.say)
 				o.crew.raise(l.state.Games)
 				err = o.crew.start(ctx, r, crewConfig{games: folders(o.store, l.metrics), seed: seed, metrics: l.metrics, server: server, balance: l.balance, onFault: cancel, watch: watch})
 			}
