@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -148,5 +149,29 @@ func TestAnyFlippedByteOrCutOfAShardIsNoticedAndTheShardPutAside(t *testing.T) {
 	}
 	if w := openWriter(t, s, "w0"); w.seq != 2 {
 		t.Errorf("the worker goes on after unit %d", w.seq)
+	}
+}
+
+func TestTheRecordsOfAJournalAreFoundWithoutDecodingThem(t *testing.T) {
+	codec := NewCodec()
+	var b []byte
+	var want []Span
+	for _, g := range randomGames(loadGame(t, "minishogi"), 0, 4, 200) {
+		at := len(b)
+		var err error
+		if b, err = codec.Encode(b, g); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, Span{int64(at), len(b) - at})
+		if len(want) == 2 {
+			b = append(b, "garbage"...)
+		}
+	}
+	b[want[2].Offset+int64(want[2].Bytes)-1] ^= 1 // in the payload
+	b = append(b, b[:50]...)                      // an unfinished record
+	want = append(want[:2], want[3])
+	got, damage := Spans(b)
+	if !slices.Equal(got, want) || len(damage) != 2 {
+		t.Errorf("%v and %v, want %v", got, damage, want)
 	}
 }

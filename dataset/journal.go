@@ -189,6 +189,32 @@ func (j *Journal) Close() error { return j.file.Close() }
 // scan takes b apart. It finds its way back to the next intact record behind damaged bytes. Only a record of a newer
 // program is an error.
 func (r *Replay) scan(b []byte, codec *Codec) error {
+	return r.walk(b, func(record []byte, offset int64) error { return r.take(record, offset, codec) })
+}
+
+// Span is where a record lies in a journal.
+type Span struct {
+	Offset int64
+	Bytes  int
+}
+
+// Spans finds the records of a journal whose checksums are right, without decoding them, and what else lies before an
+// unfinished one at its end.
+func Spans(journal []byte) (list []Span, damage []Damage) {
+	var r Replay
+	_ = r.walk(journal, func(record []byte, offset int64) error { // gives back the errors of this function alone
+		if payloadIntact(record) {
+			list = append(list, Span{offset, len(record)})
+		} else {
+			r.Damage = append(r.Damage, Damage{Offset: offset, Bytes: int64(len(record)), Reason: reasonOf(errPayload)})
+		}
+		return nil
+	})
+	return list, r.Damage
+}
+
+// walk calls take for each record with an intact header, and notes what lies between them.
+func (r *Replay) walk(b []byte, take func(record []byte, offset int64) error) error {
 	base := r.End
 	for pos := 0; pos < len(b); {
 		rest := b[pos:]
@@ -198,7 +224,7 @@ func (r *Replay) scan(b []byte, codec *Codec) error {
 			r.Torn = int64(len(rest))
 			return nil
 		case err == nil:
-			if err := r.take(rest[:n], base+int64(pos), codec); err != nil {
+			if err := take(rest[:n], base+int64(pos)); err != nil {
 				return err
 			}
 			pos += n
@@ -215,10 +241,12 @@ func (r *Replay) scan(b []byte, codec *Codec) error {
 	return nil
 }
 
+var errPayload = damaged("the checksum of a record is wrong")
+
 // take decodes one record whose header is intact.
 func (r *Replay) take(record []byte, offset int64, codec *Codec) error {
 	var g *Game
-	err := damaged("the checksum of a record is wrong")
+	err := errPayload
 	if payloadIntact(record) {
 		g, err = codec.decodePayload(record[frameHeader:])
 	}

@@ -138,6 +138,9 @@ func (rep *checkReport) checkWeights(r *runDir) error {
 	var faults []error
 	for _, step := range all {
 		w, err := network.ReadWeights(r.weightsFile(step))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the trainer has removed it since
+		}
 		if err == nil {
 			err = fits(w, r.variant, enc)
 		}
@@ -192,12 +195,15 @@ func (rep *checkReport) checkCheckpoints(r *runDir) error {
 	var faults []error
 	for _, step := range all {
 		if _, err := r.loadCheckpoint(t, step); err != nil {
+			if _, gone := os.Stat(r.checkpointDir(step)); errors.Is(gone, fs.ErrNotExist) {
+				continue // the trainer has removed it since
+			}
 			faults = append(faults, err)
 			continue
 		}
 		rep.Checkpoints++
 	}
-	if rep.Checkpoints > 0 {
+	if rep.Checkpoints > 0 || len(faults) == 0 {
 		return errors.Join(faults...)
 	}
 	return errors.Join(append(faults, fmt.Errorf("no checkpoint can be read: training cannot go on"))...)

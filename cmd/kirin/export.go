@@ -76,7 +76,7 @@ func (f *exportFlags) run(stdout, stderr io.Writer) error {
 	case f.out == "-" && !slices.Contains(streamFormats, f.format):
 		return fmt.Errorf("--out -: only %s go to standard output", strings.Join(streamFormats, " and "))
 	}
-	if run := runOf(f.out); run != "" {
+	if run := runOf(f.out); f.out != "-" && run != "" {
 		return fmt.Errorf("--out %s: that is inside the run %s, whose files are its own", f.out, run)
 	}
 	if f.net != "" {

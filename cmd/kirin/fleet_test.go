@@ -265,6 +265,7 @@ func TestFleetArgumentsThatAreWrongGetOneSentence(t *testing.T) {
 		"learn --listen 127.0.0.1:0 --nats nats://x:1 --dir " + dir:         "either --listen",
 		"learn --listen nowhere --dir " + dir:                               "HOST:PORT",
 		"learn --listen 0.0.0.0:0 --dir " + dir:                             "would let in everyone",
+		"learn --listen 127.0.0.1:0 --http 0.0.0.0:0 --dir " + dir:          "--http 0.0.0.0:0 would let in everyone",
 		"learn --nats nats://127.0.0.1:1 --dir " + dir:                      "--http",
 		"selfplay --join nowhere":                                           "neither a URL",
 		"selfplay --join nats://127.0.0.1:1 --name A_B":                     "--name",
@@ -341,6 +342,24 @@ func TestAnHonestGameIsVerifiedAndAnAlteredOneIsNot(t *testing.T) {
 		altered.Plies[len(altered.Plies)/2].Visits++
 		if found, err := v.verify(context.Background(), &altered); err != nil || found.Same || found.Impossible {
 			t.Errorf("an altered game: %+v, %v", found, err)
+		}
+	}
+}
+
+func TestWorkersAreToldAnAddressThatOthersCanReach(t *testing.T) {
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range [][3]string{
+		{"127.0.0.1:5475", "", "127.0.0.1:5475"},
+		{"desk.lan:5475", "", "desk.lan:5475"},
+		{"0.0.0.0:5475", "", name + ":5475"},
+		{"[::]:5475", "", name + ":5475"},
+		{"0.0.0.0:5475", "http://desk.lan:80", "desk.lan:5475"},
+	} {
+		if got := (&hostFlags{advertise: c[1]}).reachable(c[0]); got != c[2] {
+			t.Errorf("%s, --advertise %s: %s, want %s", c[0], c[1], got, c[2])
 		}
 	}
 }

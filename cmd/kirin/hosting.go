@@ -170,13 +170,13 @@ func (f *hostFlags) start(ctx context.Context, r *runDir, l *learner, fault func
 // secure decides who may join.
 func (f *hostFlags) secure(r *runDir, keys *fleet.Keys, c *fleet.ServerConfig, w *fleet.WebConfig) error {
 	if f.open || !keys.Any() {
-		name := "--listen"
-		address := f.listen
-		if f.nats != "" {
-			name, address = "--http", f.http
+		if f.open || f.nats != "" { // who reaches a cluster is its own business
+			return nil
 		}
-		if hostName, _, err := net.SplitHostPort(address); err == nil && !f.open && !loopback(hostName) && f.nats == "" {
-			return fmt.Errorf("%s %s would let in everyone on the network: invite workers (kirin fleet invite --dir %s NAME), or add --open on a network that is yours alone", name, address, r.dir)
+		for _, a := range [][2]string{{"--listen", f.listen}, {"--http", f.http}} {
+			if name, _, err := net.SplitHostPort(a[1]); err == nil && !loopback(name) {
+				return fmt.Errorf("%s %s would let in everyone on the network: invite workers (kirin fleet invite --dir %s NAME), or add --open on a network that is yours alone", a[0], a[1], r.dir)
+			}
 		}
 		return nil
 	}
@@ -271,15 +271,31 @@ func (f *hostFlags) webURL(scheme, address string) string {
 }
 
 func (f *hostFlags) greet(h *host, secured bool, say func(string, ...any)) {
-	where := f.nats
+	where, reach := f.nats, f.nats
 	if h.server != nil {
 		where = "nats://" + h.server.Address()
+		reach = "nats://" + f.reachable(h.server.Address())
 	}
-	how := "join with: kirin selfplay --join " + where
+	how := "join with: kirin selfplay --join " + reach
 	if secured {
 		how = "join with: kirin selfplay --join INVITATION"
 	}
 	say("workers %s   weights %s   %s", where, h.web.Address(), how)
+}
+
+// reachable is an address as other machines write it: one that stands for all of
+// this machine's is replaced by the host of --advertise or by the machine's name.
+func (f *hostFlags) reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return address
+	}
+	if u, err := url.Parse(f.advertise); err == nil && u.Hostname() != "" {
+		host = u.Hostname()
+	} else if host, err = os.Hostname(); err != nil {
+		host = "HOST"
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // openNets lists the nets that the run has published, also before it was open

@@ -254,3 +254,29 @@ func TestTheFirstPlayersScoreIsThatOfWhoBegins(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatTheTrainerRemovesDuringACheckIsNoFault(t *testing.T) {
+	dir := trained(t)
+	r, err := openRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Listed, and gone when it is read.
+	if os.Symlink("nowhere", r.weightsFile(99)) != nil || os.Symlink("nowhere", r.checkpointDir(99)) != nil {
+		t.Skip("no symbolic links here")
+	}
+	if rep, err := checkRun(dir, false); err != nil || len(rep.Faults) > 0 {
+		t.Errorf("%v, %q", err, rep.Faults)
+	}
+}
+
+func TestGamesGoToStandardOutputAlsoFromInsideARun(t *testing.T) {
+	dir := trained(t)
+	t.Chdir(dir)
+	if out := mustRun(t, "export", "--games", ".", "--format", "usi", "--out", "-"); !strings.HasPrefix(out, "position ") {
+		t.Errorf("%q", out)
+	}
+	if status, _, errs := kirin(t, "export", "--games", ".", "--format", "usi", "--out", "x.usi"); status == 0 || !strings.Contains(errs, "inside the run") {
+		t.Errorf("%q", errs)
+	}
+}

@@ -60,7 +60,7 @@ func (r *runDir) readNet(p pointer) (*network.Weights, error) {
 		return nil, err
 	}
 	if sum, err := w.Sum(); err != nil || sum != p.sum {
-		return nil, fmt.Errorf("%s: its sha256 is not the one weights/latest names; was it copied from another run?", file)
+		return nil, fmt.Errorf("%s: its sha256 is not %.12s; was it copied from another run?", file, p.sum)
 	}
 	return w, nil
 }

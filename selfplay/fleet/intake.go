@@ -78,6 +78,9 @@ func StartIntake(ctx context.Context, c IntakeConfig) (*Intake, error) {
 	if err := c.Options.Validate(); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
+	if err := c.Welcome.fits(); err != nil {
+		return nil, err
+	}
 	c.Options.AckWait = max(c.Options.AckWait, 2*c.Seal.SealAfter+30*time.Second)
 	in := &Intake{
 		c: c, known: newKnown(c.Store, c.Judge.Variant.Name()), books: map[netKey]*book{}, open: map[dataset.ID]*openGame{},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -46,6 +47,7 @@ type Link struct {
 	mu      sync.Mutex
 	welcome Welcome
 	state   State
+	ready   State // the newest whose weights are here
 	beat    Beat
 	fault   error // why the worker must end
 	ended   chan struct{}
@@ -100,6 +102,9 @@ func Join(ctx context.Context, c LinkConfig) (*Link, error) {
 	var err error
 	if l.outbox, err = OpenOutbox(filepath.Join(c.Dir, "outbox"), c.Codec, c.Quota); err != nil {
 		return nil, err
+	}
+	if n := l.outbox.Damaged(); n > 0 {
+		c.Say("%d finished games of an earlier start are damaged and lost (%s)", n, l.outbox.dir)
 	}
 	if err := l.connect(); err != nil {
 		return nil, errors.Join(err, l.outbox.Close())
@@ -227,12 +232,32 @@ func (l *Link) State() State {
 	return l.state
 }
 
-// Weights returns the file of the newest net and its state. A net that cannot
-// be fetched now is an error, and the caller goes on with the one that it has.
+// Weights returns the file of the newest net that is here and its state. While
+// there is none it fetches one; later nets are fetched in the background, and
+// nobody waits for them.
 func (l *Link) Weights(ctx context.Context) (string, State, error) {
-	s := l.State()
-	file, err := l.store.get(ctx, s.Net)
+	l.mu.Lock()
+	s, ready := l.state, l.ready
+	l.mu.Unlock()
+	if ready.Net != "" {
+		file := l.store.path(ready.Net)
+		if _, err := os.Stat(file); err == nil { // else it was damaged and removed
+			return file, ready, nil
+		}
+	}
+	file, err := l.fetch(ctx, s)
 	return file, s, err
+}
+
+// fetch makes sure that the weights of a state are here.
+func (l *Link) fetch(ctx context.Context, s State) (string, error) {
+	file, err := l.store.get(ctx, s.Net)
+	if err == nil {
+		l.mu.Lock()
+		l.ready = s
+		l.mu.Unlock()
+	}
+	return file, err
 }
 
 // Append stores a finished game on disk and sends it. It blocks while the
@@ -321,7 +346,11 @@ func (l *Link) send(ctx context.Context) {
 			backoff, patience = 100*time.Millisecond, fetchLimit
 		case errors.Is(err, errHopeless):
 			l.c.Metrics.FleetRefused("by_trainer")
-			l.c.Say("game %v is dropped: %v", letter.id, err)
+			name := "a game"
+			if g, err := l.c.Codec.Decode(record); err == nil {
+				name = fmt.Sprintf("game %v", g.ID)
+			}
+			l.c.Say("%s is dropped: %v", name, err)
 		default:
 			if errors.Is(err, ErrRefused) {
 				l.fail(err)
@@ -358,7 +387,7 @@ func (l *Link) follow(ctx context.Context) {
 	defer t.Stop()
 	for polls := 1; ; {
 		s := l.State()
-		if _, err := l.store.get(ctx, s.Net); err != nil && ctx.Err() == nil {
+		if _, err := l.fetch(ctx, s); err != nil && ctx.Err() == nil {
 			l.c.Metrics.Wait("weights", metrics.WaitFleet, err.Error())
 			t.Reset(jitter(5 * time.Second))
 		} else {

@@ -25,20 +25,20 @@ type Outbox struct {
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and made anew with every change
-	now     *segment      // to which games are appended
+	now     *segment      // to which games are appended; at most one
 	seq     int
 	waiting []*letter // not being sent, the oldest first
 	games   int       // not sent
 	bytes   int64
+	damaged int // records of an earlier start that cannot be sent
 	closed  bool
 }
 
 // segment is one journal with the number of its games that are not sent yet.
 type segment struct {
-	*dataset.Journal
-	file  *os.File // for reading
-	left  int
-	ended bool // nothing is appended any more
+	path    string
+	journal *dataset.Journal // nil: nothing is appended any more
+	left    int
 }
 
 // letter is a game in the outbox.
@@ -46,7 +46,6 @@ type letter struct {
 	seg    *segment
 	offset int64
 	size   int
-	id     dataset.ID
 }
 
 // segmentGames is the number of games after which a new journal is begun.
@@ -84,22 +83,28 @@ func OpenOutbox(dir string, codec *dataset.Codec, quota int64) (*Outbox, error) 
 
 func (o *Outbox) path(seq int) string { return filepath.Join(o.dir, fmt.Sprintf("%06d.journal", seq)) }
 
-// recover copies what is intact in an old journal into a new one.
+// recover takes over an old journal as it is: nothing is written, and nothing
+// decoded.
 func (o *Outbox) recover(seq int) error {
-	r, err := dataset.ReadJournal(nil, o.path(seq), o.codec)
+	s := &segment{path: o.path(seq)}
+	b, err := os.ReadFile(s.path)
 	if err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
-	for _, g := range r.Games {
-		if err := o.add(g); err != nil {
-			return err
-		}
+	spans, damage := dataset.Spans(b)
+	o.damaged += len(damage)
+	for _, at := range spans {
+		s.left++
+		o.games++
+		o.bytes += int64(at.Bytes)
+		o.waiting = append(o.waiting, &letter{s, at.Offset, at.Bytes})
 	}
-	if err := os.Remove(o.path(seq)); err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	return nil
+	return o.drop(s)
 }
+
+// Damaged is the number of places in the journals of earlier starts that hold no
+// intact game: what was there is lost.
+func (o *Outbox) Damaged() int { return o.damaged }
 
 // signal wakes all who wait. The caller holds the lock.
 func (o *Outbox) signal() {
@@ -152,23 +157,37 @@ func (o *Outbox) add(g *dataset.Game) error {
 		}
 	}
 	s := o.now
-	at := s.Size()
-	if err := s.Append(g); err != nil {
+	at := s.journal.Size()
+	if err := s.journal.Append(g); err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
-	n := int(s.Size() - at)
+	n := int(s.journal.Size() - at)
 	if n == 0 {
 		return nil // it is there already
 	}
 	s.left++
 	o.games++
 	o.bytes += int64(n)
-	o.waiting = append(o.waiting, &letter{s, at, n, g.ID})
-	if s.Games() >= segmentGames {
-		s.ended, o.now = true, nil
-	}
+	o.waiting = append(o.waiting, &letter{s, at, n})
 	o.signal()
+	if s.journal.Games() >= segmentGames {
+		return o.end()
+	}
 	return nil
+}
+
+// end closes the newest journal: the next game begins another.
+func (o *Outbox) end() error {
+	s := o.now
+	if s == nil {
+		return nil
+	}
+	err := s.journal.Close()
+	s.journal, o.now = nil, nil
+	if err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	return o.drop(s)
 }
 
 func (o *Outbox) begin() error {
@@ -177,11 +196,7 @@ func (o *Outbox) begin() error {
 	if err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
-	f, err := os.Open(j.Path())
-	if err != nil {
-		return errors.Join(fmt.Errorf("outbox: %w", err), j.Close())
-	}
-	o.now = &segment{Journal: j, file: f}
+	o.now = &segment{path: j.Path(), journal: j}
 	return nil
 }
 
@@ -204,12 +219,26 @@ func (o *Outbox) next(ctx context.Context) (*letter, []byte, error) {
 				continue
 			}
 		}
-		b := make([]byte, l.size)
-		if _, err := l.seg.file.ReadAt(b, l.offset); err != nil {
-			return nil, nil, fmt.Errorf("outbox: %s: %w", l.seg.Path(), err)
+		b, err := l.read()
+		if err != nil {
+			return nil, nil, fmt.Errorf("outbox: %w", err)
 		}
 		return l, b, nil
 	}
+}
+
+// read returns a game's record. Files are not kept open: there may be thousands.
+func (l *letter) read() ([]byte, error) {
+	f, err := os.Open(l.seg.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, l.size)
+	if _, err := f.ReadAt(b, l.offset); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.seg.path, err)
+	}
+	return b, nil
 }
 
 // back returns a game that could not be sent to its place.
@@ -233,14 +262,10 @@ func (o *Outbox) sent(l *letter) error {
 
 // drop removes a journal all of whose games are sent.
 func (o *Outbox) drop(s *segment) error {
-	if s.left > 0 || !s.ended && !o.closed {
+	if s.left > 0 || s.journal != nil {
 		return nil
 	}
-	if s == o.now {
-		o.now = nil
-	}
-	err := errors.Join(s.Close(), s.file.Close(), os.Remove(s.Path()))
-	if err != nil {
+	if err := os.Remove(s.path); err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
 	return nil
@@ -255,20 +280,7 @@ func (o *Outbox) Close() error {
 		return nil
 	}
 	o.closed = true
-	open := map[*segment]bool{}
-	for _, l := range o.waiting {
-		open[l.seg] = true
-	}
-	var err error
-	if s := o.now; s != nil && s.left == 0 {
-		err = o.drop(s)
-	} else if s != nil {
-		open[s] = true
-	}
-	for s := range open {
-		err = errors.Join(err, s.Close(), s.file.Close())
-	}
-	return err
+	return o.end()
 }
 
 // Drained waits until every game is sent or ctx ends.

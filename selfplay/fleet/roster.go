@@ -124,12 +124,13 @@ func (r *roster) refused(key string, no *refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refusals[no.reason]++
-	if w := r.of(key); w != nil {
+	// Being turned away is no sign of life, and makes nobody a worker.
+	if w := r.workers[key]; w != nil {
 		if w.Refused == nil {
 			w.Refused = map[string]int64{}
 		}
 		w.Refused[no.reason]++
-		w.Last = no.Error()
+		w.Last = clip(no.Error())
 	}
 }
 

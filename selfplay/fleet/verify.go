@@ -121,8 +121,16 @@ func (in *Intake) verified(m *message) (bool, error) {
 			}
 			return false, in.putAside(m, refuse(RefusedMismatch, "%s", f.found.Why))
 		}
-		if m.again {
-			in.refused(m, refuse(RefusedUnproven, "its result could neither be proven nor played again"))
+		// Where this machine cannot play as the worker's does, or has the net no
+		// more, nothing speaks against the game: without it the wins that only a
+		// tree finds would be missing wherever the processors differ. Of a guest,
+		// and of a game that cannot be played at all, it is not taken.
+		if m.again && (f.err != nil || key.Guest) {
+			why := f.found.Why
+			if f.err != nil {
+				why = f.err.Error()
+			}
+			in.refused(m, refuse(RefusedUnproven, "its result could neither be proven nor played again: %s", why))
 			return false, nil
 		}
 		return true, nil

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -173,6 +174,18 @@ func (w *Welcome) Check(version, encoder string) error {
 		return fmt.Errorf("%w: the run wants workers of kirin %s or newer, this is kirin %s: update this worker", ErrUpdate, w.Oldest, version)
 	case encoder != w.Encoder:
 		return fmt.Errorf("%w: the run's nets read the planes %q, this worker (kirin %s) makes %q: use the trainer's version, kirin %s", ErrUpdate, w.Encoder, version, encoder, w.Version)
+	}
+	return nil
+}
+
+// fits tells whether a welcome can be sent to workers.
+func (w *Welcome) fits() error {
+	b, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	if len(b) > maxText {
+		return fmt.Errorf("what workers are told has %d bytes, %d of them start positions, and at most %d can be sent: use a shorter selfplay.start_file", len(b), len(w.Starts), maxText)
 	}
 	return nil
 }
