@@ -54,7 +54,8 @@ type cecpServer struct {
 	post     bool
 	ponder   bool
 
-	moves, played int // of the time control: moves a session, moves that the engine has made
+	moves, played int   // of the time control: moves a session, moves that the engine has made
+	own           []int // of these, the plies of the game before them, while they can be taken back
 	base, inc     time.Duration
 	fixed         time.Duration // time for each move, 0: the clock counts
 	depth         int
@@ -125,7 +126,8 @@ func (x *cecpServer) control(word, rest string) (known, quit bool) {
 	case "new":
 		x.rest()
 		x.newGame()
-		x.force, x.side, x.analysis, x.over, x.depth, x.played = false, rules.Gote, false, false, 0, 0
+		x.force, x.side, x.analysis, x.over, x.depth = false, rules.Gote, false, false, 0
+		x.played, x.own = 0, x.own[:0]
 	case "variant":
 		x.setVariantCECP(rest)
 	case "force":
@@ -296,7 +298,7 @@ func (x *cecpServer) setVariantCECP(name string) {
 		return
 	}
 	x.newGame()
-	x.over = false
+	x.over, x.own = false, x.own[:0]
 	if setup := cecpVariants[at].setup; setup != "" {
 		x.out.line(setup)
 	}

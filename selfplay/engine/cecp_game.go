@@ -119,6 +119,7 @@ func (x *cecpServer) finished(f finding) {
 		return
 	}
 	x.out.line("move " + protocol.FormatAlgebraic(x.v, c.move))
+	x.own = append(x.own, x.game.Ply())
 	x.game.Do(c.move)
 	x.played++
 	if !x.claimResult() {
@@ -160,6 +161,10 @@ func (x *cecpServer) takeBack(plies int) {
 	for range plies {
 		x.game.Undo()
 	}
+	for len(x.own) > 0 && x.own[len(x.own)-1] >= x.game.Ply() {
+		x.own = x.own[:len(x.own)-1]
+		x.played--
+	}
 	x.over = false
 	x.legs = legs{}
 	if x.analysis {
@@ -178,7 +183,7 @@ func (x *cecpServer) setBoard(text string) {
 		x.out.line("tellusererror Illegal position: " + oneLine(err.Error()))
 		return
 	}
-	x.over = false
+	x.over, x.own = false, x.own[:0]
 	if x.analysis {
 		x.resume()
 	}

@@ -64,8 +64,7 @@ func (s *Solo) Analyze(ctx context.Context, p *rules.Position, l protocol.Limits
 	t.follow(p, o.start)
 	t.game.CopyFrom(p)
 	if s.o.MateNodes > 0 {
-		t.solver.Interrupt = o.ctl.stopped
-		if r := t.solver.Solve(t.game); r.Status == mate.Mate {
+		if r := t.mates(p, o); r.Status == mate.Mate {
 			a.Mate = append(a.Mate, r.PV...)
 		}
 	}

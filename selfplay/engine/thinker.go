@@ -20,16 +20,17 @@ import (
 type control struct {
 	ctx    context.Context // ends when the search is to stop
 	halt   context.CancelFunc
+	start  time.Time    // of the search
 	ponder atomic.Bool  // on the opponent's time: the clock does not count yet
 	began  atomic.Int64 // since when it counts, Unix nanoseconds
 }
 
 // newControl begins the clock now.
 func newControl(ponder bool) *control {
-	c := &control{}
+	c := &control{start: time.Now()}
 	c.ctx, c.halt = context.WithCancel(context.Background())
 	c.ponder.Store(ponder)
-	c.began.Store(time.Now().UnixNano())
+	c.began.Store(c.start.UnixNano())
 	return c
 }
 
@@ -42,9 +43,13 @@ func (c *control) hit() {
 // stopped tells whether the search has been told to stop.
 func (c *control) stopped() bool { return c.ctx.Err() != nil }
 
+// elapsed is the time on the clock.
 func (c *control) elapsed() time.Duration {
 	return time.Duration(time.Now().UnixNano() - c.began.Load())
 }
+
+// spent is the time since the search began, that on the opponent's time too: what its reports count by.
+func (c *control) spent() time.Duration { return time.Since(c.start) }
 
 // pvLine is one line of a report.
 type pvLine struct {
@@ -188,13 +193,15 @@ func (t *thinker) think(p *rules.Position, o order) (choice, error) {
 	if err := t.run(p, o, len(moves)); err != nil {
 		return choice{}, err
 	}
-	c := t.choose(p, o)
-	if o.level.Temperature == 0 && c.move != rules.NoMove {
-		if better := t.settle(); better != rules.NoMove {
-			c.move, c.ponder = better, rules.NoMove
-		} else {
-			c = t.choose(p, o)
-		}
+	var c choice
+	if o.level.Temperature == 0 {
+		c = t.settle(p, o)
+	} else {
+		c = t.choose(p, o)
+	}
+	// Whoever waits for the word to answer hears at once what a search that has ended by itself has found.
+	if (o.stays || o.ctl.ponder.Load()) && !o.ctl.stopped() && o.tell != nil && len(c.last.lines) > 0 {
+		o.tell(c.last)
 	}
 	return c, nil
 }
@@ -225,7 +232,7 @@ func (t *thinker) run(p *rules.Position, o order, nMoves int) error {
 		budget = min(budget, o.limits.Nodes)
 	}
 	budget = min(budget, int64(o.level.Nodes))
-	watch := &stopwatch{o: o, limit: allot(o.limits, p.Side(), t.v.Name(), o.options.MoveOverhead), moves: nMoves}
+	watch := &stopwatch{o: o, limit: t.allot(p, o), moves: nMoves}
 	ctx, cancel := context.WithCancel(o.ctl.ctx)
 	defer cancel()
 	var watching sync.WaitGroup
@@ -249,18 +256,34 @@ func (t *thinker) run(p *rules.Position, o order, nMoves int) error {
 	return nil
 }
 
+// allot is the time for a move in p.
+func (t *thinker) allot(p *rules.Position, o order) allotment {
+	return allot(o.limits, p.Side(), t.v.Name(), o.options.MoveOverhead)
+}
+
+// mateShare is the part of a move's time, if that is bounded, after which the mate search before the search gives up.
+const mateShare = 2
+
+// mates looks for a forced mate in t.game, which stands at p.
+func (t *thinker) mates(p *rules.Position, o order) mate.Result {
+	limit := t.allot(p, o)
+	t.solver.Interrupt = func() bool {
+		return o.ctl.stopped() || limit.bound && o.ctl.elapsed() >= limit.soft/mateShare
+	}
+	return t.solver.Solve(t.game)
+}
+
 // findMate looks for a forced mate before the search.
 func (t *thinker) findMate(p *rules.Position, o order) (choice, bool) {
 	if o.options.MateNodes == 0 || o.level.Temperature > 0 || o.stays || o.ctl.ponder.Load() {
 		return choice{}, false
 	}
-	t.solver.Interrupt = o.ctl.stopped
-	r := t.solver.Solve(t.game)
+	r := t.mates(p, o)
 	if r.Status != mate.Mate || len(r.PV) == 0 {
 		return choice{}, false
 	}
 	c := choice{move: r.PV[0], last: report{
-		time: o.ctl.elapsed(), depth: r.Plies, selDepth: r.Plies, nodes: r.Nodes,
+		time: o.ctl.spent(), depth: r.Plies, selDepth: r.Plies, nodes: r.Nodes,
 		lines: []pvLine{{value: rules.Value{Win: 1}, mate: true, plies: r.Plies, moves: slices.Clone(r.PV)}},
 	}}
 	if len(r.PV) > 1 {
@@ -297,7 +320,7 @@ func (t *thinker) choose(p *rules.Position, o order) choice {
 func makeReport(tree *mcts.Tree, o order) report {
 	average, deepest := tree.Depth()
 	r := report{
-		time: o.ctl.elapsed(), nodes: int64(tree.Started()), depth: int(average + 0.5), selDepth: deepest, hashfull: tree.Fill(),
+		time: o.ctl.spent(), nodes: int64(tree.Started()), depth: int(average + 0.5), selDepth: deepest, hashfull: tree.Fill(),
 	}
 	for _, l := range tree.Lines(o.options.MultiPV) {
 		line := pvLine{value: l.Value, moves: l.Moves}

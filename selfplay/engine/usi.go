@@ -142,7 +142,9 @@ func (u *usiServer) setOption(f []string) error {
 		value = strings.Join(f[at+1:], " ")
 		f = f[:at]
 	}
-	u.silence()
+	if u.searching() {
+		return errors.New("setoption: a search is running")
+	}
 	return u.set(strings.Join(f, " "), value)
 }
 
@@ -164,7 +166,7 @@ func (u *usiServer) position(f []string) error {
 	default:
 		return fmt.Errorf("position: %q is neither startpos nor sfen with a position", strings.Join(f, " "))
 	}
-	if u.thinking() {
+	if u.searching() {
 		return errors.New("position: a search is running")
 	}
 	parse := func(p *rules.Position, s string) (rules.Move, error) { return p.ParseMove(s) }
@@ -176,7 +178,7 @@ func (u *usiServer) position(f []string) error {
 
 // goCommand starts a search.
 func (u *usiServer) goCommand(f []string) {
-	if u.thinking() || u.held != nil {
+	if u.searching() {
 		u.explain(errors.New("go: a search is running"))
 		return
 	}
@@ -205,6 +207,9 @@ func (u *usiServer) goCommand(f []string) {
 		}
 	}
 }
+
+// searching tells whether an answer is due: a search runs, or has ended and may not answer yet.
+func (u *usiServer) searching() bool { return u.thinking() || u.held != nil }
 
 // finished takes the end of a search that nobody stopped.
 func (u *usiServer) finished(f finding) {

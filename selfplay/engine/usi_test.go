@@ -391,8 +391,8 @@ func TestABlunderOfTheOpponentIsPunishedOnAPonderHit(t *testing.T) {
 	c.send("go nodes 300")
 	c.until("bestmove")
 	c.send(start + " moves 12h12g")
-	c.send("go ponder btime 100 wtime 100")
-	c.quiet(50*time.Millisecond, "bestmove")
+	c.send("go ponder btime 2000 wtime 2000")
+	c.quiet(100*time.Millisecond, "bestmove")
 	c.send("ponderhit")
 	if got := c.last("bestmove"); !strings.HasPrefix(got, "bestmove 1g1l") {
 		t.Errorf("%q, not the king", got)

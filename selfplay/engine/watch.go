@@ -25,8 +25,8 @@ func (t *thinker) watch(ctx context.Context, cancel context.CancelFunc, w *stopw
 		}
 		var r report
 		over := false
-		elapsed := w.o.ctl.elapsed()
-		tell := w.o.tell != nil && elapsed >= next
+		spent := w.o.ctl.spent()
+		tell := w.o.tell != nil && spent >= next
 		t.driver.Read(func(tree *mcts.Tree) {
 			over = w.over(tree)
 			if tell {
@@ -39,7 +39,7 @@ func (t *thinker) watch(ctx context.Context, cancel context.CancelFunc, w *stopw
 		}
 		if tell && len(r.lines) > 0 {
 			w.o.tell(r)
-			next = elapsed + reportEvery
+			next = spent + reportEvery
 		}
 	}
 }
@@ -69,26 +69,25 @@ func (t *thinker) refute(m rules.Move) bool {
 	return loses
 }
 
-// settle makes sure that the move to play does not lose at once, if another does not. It returns that other move if the
-// tree itself does not choose it: in a lost position the tree goes by the lines it has found, which may not be the
-// shortest. NoMove: the tree's choice is good.
-func (t *thinker) settle() rules.Move {
+// settle chooses a move, and makes sure that it does not lose at once, if another does not. That may be one that the tree
+// itself does not choose: in a lost position the tree goes by the lines it has found, which may not be the shortest.
+func (t *thinker) settle(p *rules.Position, o order) choice {
 	for range t.v.MaxMoves() {
-		var best rules.Move
+		c := t.choose(p, o)
 		known := false
 		t.driver.Read(func(tree *mcts.Tree) {
-			if i := tree.Best(); i >= 0 {
-				best = tree.RootMoves()[i]
+			if i := slices.Index(tree.RootMoves(), c.move); i >= 0 {
 				_, _, known = tree.MoveProven(i)
 			}
 		})
-		if best == rules.NoMove || !t.refute(best) {
-			return rules.NoMove
+		if c.move == rules.NoMove || !t.refute(c.move) {
+			return c
 		}
 		if known {
 			break
 		}
 	}
+	c := t.choose(p, o)
 	var order []rules.Move
 	t.driver.Read(func(tree *mcts.Tree) {
 		for _, l := range tree.Lines(len(tree.RootMoves())) {
@@ -102,10 +101,11 @@ func (t *thinker) settle() rules.Move {
 	})
 	for _, m := range order {
 		if !t.refute(m) {
-			return m
+			c.move, c.ponder = m, rules.NoMove
+			break
 		}
 	}
-	return rules.NoMove
+	return c
 }
 
 // winsAtOnce tells whether the side to move mates, or takes the last royal, with one move.
