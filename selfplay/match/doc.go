@@ -21,8 +21,8 @@
 //
 // When a player's engine and the rules disagree about a move, or an engine fails twice, the game ends without a result:
 // it is kept, reported in Result.Disagreements or Result.Failures, and counted for nobody. An engine that claims an end and
-// makes no move disagrees, unless it claims to have lost, which counts as giving up; if it moves all the same the game goes
-// on and the claim is listed in Result.Claims.
+// makes no move disagrees, unless it claims to have lost, which counts as giving up, or to have won where the rules let it
+// declare the win (nyugyoku); if it moves all the same the game goes on and the claim is listed in Result.Claims.
 //
 // # Determinism
 //

@@ -142,6 +142,9 @@ func (r *referee) run(ctx context.Context, g *Game, p *rules.Position, first rul
 			}
 			return rules.Outcome{Result: rules.Winner(side.Other()), Reason: reason}, nil
 		case d.Move == rules.NoMove:
+			if out, ok := p.Declare(); ok && out.Result == d.Claim.Result && out.Result == rules.Winner(side) {
+				return out, nil
+			}
 			g.Fault = FaultDisagreement
 			g.Detail = fmt.Sprintf("%s says %q where the game goes on: %s", pl.Name(), d.Claim.Text, p.SFEN())
 			return rules.Outcome{Reason: rules.Adjudicated}, nil

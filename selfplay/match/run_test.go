@@ -331,6 +331,25 @@ func TestClaimsOfAnEndAreListed(t *testing.T) {
 	}
 }
 
+func TestAWinIsDeclaredWhereTheRulesAllowIt(t *testing.T) {
+	for _, c := range []struct {
+		book  string
+		games int
+	}{
+		{"4K4/+P+P+P+P+P+P+P+P+P/4G4/9/9/4k4/9/9/9 b 2R2BG 1", 2}, // 31 points
+		{"4K4/+P+P+P+P+P+P+P+P+P/4G4/9/9/4k4/9/9/9 b RBG 1", 0},
+	} {
+		v := load(t, "shogi", "nyugyoku=27", "nyugyoku_auto=off")
+		claim := stubEntrant(func(p *rules.Position) (Decision, error) {
+			return Decision{Claim: protocol.Claim{Result: rules.Winner(p.Side()), Text: "win"}}, nil
+		})
+		r, err := Run(t.Context(), Options{Variant: v, A: claim, B: claim, Games: 2, Openings: Openings{Book: []string{c.book}}})
+		if err != nil || r.Games != c.games || r.ByReason["declaration"] != c.games || len(r.Disagreements) != 2-c.games || c.games > 0 && r.FirstScore != 1 {
+			t.Errorf("%s: %+v, %v", c.book, r, err)
+		}
+	}
+}
+
 func TestTheClockLosesGames(t *testing.T) {
 	o := options(t, "random", "random", 2)
 	o.Clock = Clock{Initial: time.Millisecond, Slack: time.Millisecond}

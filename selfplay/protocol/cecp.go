@@ -199,7 +199,7 @@ func (d *cecpDialect) hear(line string) {
 }
 
 func (d *cecpDialect) search(ctx context.Context, start *rules.Position, moves []rules.Move, p *rules.Position, l Limits) (Answer, error) {
-	if err := d.bring(ctx, start, moves, p); err != nil {
+	if err := d.bring(ctx, start, moves); err != nil {
 		return Answer{}, err
 	}
 	if err := d.limit(p.Side(), l); err != nil {
@@ -223,32 +223,35 @@ func (d *cecpDialect) search(ctx context.Context, start *rules.Position, moves [
 }
 
 // bring makes the program's board that of the game.
-func (d *cecpDialect) bring(ctx context.Context, start *rules.Position, moves []rules.Move, p *rules.Position) error {
+func (d *cecpDialect) bring(ctx context.Context, start *rules.Position, moves []rules.Move) error {
 	if !d.setUp || len(d.known) > len(moves) || !slices.Equal(d.known, moves[:len(d.known)]) {
 		if err := d.newGame(ctx, start); err != nil {
 			return err
 		}
 	}
-	last := ""
-	for _, m := range moves[len(d.known):] {
-		last = FormatAlgebraic(d.o.Variant, m)
-		command := last
+	d.claim = Claim{}
+	if len(d.known) == len(moves) {
+		_, err := d.sync(ctx)
+		return err
+	}
+	for at := len(d.known); at < len(moves); at++ {
+		text := FormatAlgebraic(d.o.Variant, moves[at])
+		command := text
 		if d.features["usermove"] == "1" {
-			command = "usermove " + last
+			command = "usermove " + text
 		}
 		if err := d.send(command); err != nil {
 			return err
 		}
-		d.known = append(d.known, m)
-	}
-	d.claim = Claim{}
-	complaint, err := d.sync(ctx)
-	if err != nil {
-		return err
-	}
-	if complaint != "" {
-		d.setUp = false
-		return &Refusal{Engine: d.o.Command, Move: last, SFEN: p.SFEN(), Reply: complaint}
+		complaint, err := d.sync(ctx) // after each, to know of which it is said
+		if err != nil {
+			return err
+		}
+		if complaint != "" {
+			d.setUp = false
+			return &Refusal{Engine: d.o.Command, Move: text, SFEN: before(start, moves, at), Reply: complaint}
+		}
+		d.known = append(d.known, moves[at])
 	}
 	return nil
 }

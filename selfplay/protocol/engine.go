@@ -101,13 +101,22 @@ func (e *IllegalMove) Error() string {
 // Unwrap returns the cause.
 func (e *IllegalMove) Unwrap() error { return e.Err }
 
-// Refusal says that an engine does not accept a move that the rules allow.
+// Refusal says that an engine does not accept a move that the rules allow. SFEN is the position in which it was made.
 type Refusal struct {
 	Engine, Move, SFEN, Reply string
 }
 
 func (e *Refusal) Error() string {
 	return fmt.Sprintf("engine %s refuses %s in %s: %q", e.Engine, e.Move, e.SFEN, e.Reply)
+}
+
+// before is the position after the first n moves of a game, as SFEN.
+func before(start *rules.Position, moves []rules.Move, n int) string {
+	p := start.Clone()
+	for _, m := range moves[:n] {
+		p.Do(m)
+	}
+	return p.SFEN()
 }
 
 // dialect is one language, spoken over one process from its greeting on.

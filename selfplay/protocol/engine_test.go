@@ -284,6 +284,51 @@ func TestTheTranscriptKeepsTheLastLines(t *testing.T) {
 	}
 }
 
+func TestARefusalNamesTheMoveAndThePositionBeforeIt(t *testing.T) {
+	for language, want := range map[string]string{"cecp": refused, "gnu": "3a3b"} {
+		behaviour := map[string]string{"cecp": "cecp-refuses", "gnu": "gnu"}[language]
+		e, err := Open(t.Context(), Options{
+			Protocol: language, Command: fakeCommand(behaviour), Variant: load(t, "minishogi"), StartTimeout: 30 * time.Second, AnswerTimeout: 30 * time.Second,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		p := e.o.Variant.Start()
+		if err := e.NewGame(t.Context(), p.Clone()); err != nil {
+			t.Fatal(err)
+		}
+		before := ""
+		for _, text := range []string{"3e3d", "3a3b", "1e1d", "5a5b"} { // all are told together; the second is refused
+			if text == "3a3b" {
+				before = p.SFEN()
+			}
+			m, err := p.ParseMove(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Do(m)
+		}
+		_, err = e.Search(t.Context(), p, Limits{Depth: 1})
+		var refusal *Refusal
+		if !errors.As(err, &refusal) || refusal.Move != want || refusal.SFEN != before {
+			t.Errorf("%s: %v; want %s in %s", language, err, want, before)
+		}
+	}
+}
+
+func TestANoMoveIsALossByTheEnginesWordAndAWinAClaim(t *testing.T) {
+	for behaviour, want := range map[string]Answer{
+		"none": {Resign: true, Claim: Claim{Result: rules.GoteWins, Text: "(none)"}},
+		"win":  {Claim: Claim{Result: rules.SenteWins, Text: "win"}},
+	} {
+		e, p := mustFake(t, behaviour)
+		if a, err := e.Search(t.Context(), p, Limits{}); err != nil || a != want {
+			t.Errorf("%s: %+v, %v", behaviour, a, err)
+		}
+	}
+}
+
 func TestCECPClaimsComeWithTheMoveOrAlone(t *testing.T) {
 	for behaviour, want := range map[string][2]bool{ // whether the first and second search give a claim
 		"cecp-claims-before": {true, true}, "cecp-claims-after": {false, true}, "cecp-claims-only": {true, true},

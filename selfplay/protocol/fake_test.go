@@ -49,6 +49,10 @@ func fakeEngine(behaviour string, args []string) {
 		fakeCECP(in, behaviour)
 		return
 	}
+	if behaviour == "gnu" {
+		fakeGNU(in)
+		return
+	}
 	for in.Scan() {
 		line := in.Text()
 		switch word, _, _ := strings.Cut(line, " "); word {
@@ -90,7 +94,7 @@ func fakeCECP(in *bufio.Scanner, behaviour string) {
 		case "ping":
 			fmt.Println("pong " + rest)
 		case "go":
-			if behaviour != "cecp-claims-after" {
+			if behaviour != "cecp-claims-after" && behaviour != "cecp-refuses" {
 				fmt.Println("1/2-1/2 {repetition}")
 			}
 			if behaviour == "cecp-claims-only" {
@@ -101,8 +105,36 @@ func fakeCECP(in *bufio.Scanner, behaviour string) {
 			if behaviour == "cecp-claims-after" {
 				fmt.Println("1/2-1/2 {repetition}")
 			}
+		case "usermove":
+			if behaviour == "cecp-refuses" && rest == refused {
+				fmt.Println("Illegal move: " + rest)
+			}
 		case "quit":
 			return
+		}
+	}
+}
+
+// refused is what the fake engines refuse, in CECP.
+const refused = "c5c4"
+
+// fakeGNU echoes moves as GNU shogi does, but for the refused one.
+func fakeGNU(in *bufio.Scanner) {
+	fmt.Println("Fake GNU")
+	for n := 2; in.Scan(); {
+		switch line := in.Text(); line {
+		case "new", "force", "depth":
+		case "3a3b":
+			fmt.Println("Illegal move (no matching move)" + line)
+		case "go":
+			fmt.Println("2. ... 3e3d 300000")
+		case "quit":
+			return
+		default:
+			if len(line) == 4 {
+				fmt.Printf("%d. %s 300000\n", n, line)
+				n++
+			}
 		}
 	}
 }
@@ -123,6 +155,10 @@ func fakeGo(behaviour string, args []string) {
 		fmt.Println("bestmove 3e3d")
 	case "illegal":
 		fmt.Println("bestmove 3e3a")
+	case "none":
+		fmt.Println("bestmove (none)")
+	case "win":
+		fmt.Println("bestmove win")
 	case "nonsense":
 		fmt.Println("bestmove")
 	case "children":

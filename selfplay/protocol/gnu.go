@@ -58,8 +58,8 @@ func (d *gnuDialect) search(ctx context.Context, start *rules.Position, moves []
 		}
 		d.depth = l.Depth
 	}
-	for _, m := range moves[len(d.known):] {
-		if err := d.play(ctx, m, p); err != nil {
+	for len(d.known) < len(moves) {
+		if err := d.play(ctx, start, moves, p); err != nil {
 			return Answer{}, err
 		}
 	}
@@ -89,8 +89,9 @@ func (d *gnuDialect) search(ctx context.Context, start *rules.Position, moves []
 	}
 }
 
-// play gives the program a move and waits for its echo.
-func (d *gnuDialect) play(ctx context.Context, m rules.Move, p *rules.Position) error {
+// play gives the program the next of the game's moves and waits for its echo.
+func (d *gnuDialect) play(ctx context.Context, start *rules.Position, moves []rules.Move, p *rules.Position) error {
+	m := moves[len(d.known)]
 	text := p.FormatMove(m) // without passes, a move is written alike in every position
 	if err := d.send(text); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (d *gnuDialect) play(ctx context.Context, m rules.Move, p *rules.Position) 
 		}
 		if strings.HasPrefix(line, "Illegal move") || strings.Contains(line, "Ambiguous") {
 			d.setUp = false
-			return &Refusal{Engine: d.o.Command, Move: text, SFEN: p.SFEN(), Reply: line}
+			return &Refusal{Engine: d.o.Command, Move: text, SFEN: before(start, moves, len(d.known)), Reply: line}
 		}
 		if echo, own, ok := gnuMove(line); ok && !own && echo == text {
 			d.known = append(d.known, m)

@@ -223,6 +223,7 @@ func (d *usiDialect) bestMove(a Answer, f []string, p *rules.Position) (Answer, 
 		return a, nil
 	case "(none)", "none", "0000":
 		// The program sees no move: a loss in these games, which the rules would have told before asking.
+		a.Resign = true
 		a.Claim = Claim{Result: rules.Winner(p.Side().Other()), Text: f[1]}
 		return a, nil
 	case "win":
