@@ -79,7 +79,7 @@ type Tree struct {
 	budget  int32
 	started int32 // simulations of this search, the pending ones included
 	depth   int   // of the leaf given last, for Unwind
-	deepest int32 // of this search's leaves
+	deepest int32 // of this search's simulations
 	depths  int64 // their sum
 	full    bool
 	spent   bool  // no move at the root is worth a further simulation
@@ -182,7 +182,7 @@ func (t *Tree) Next(g Game) (leaf int32, moves []rules.Move, ok bool) {
 		}
 		if t.nodes[n].proof != unproven { // a known draw
 			t.backup(n, share{}, 0, unproven, 0)
-			t.started++
+			t.ran()
 			t.Unwind(g)
 			continue
 		}
@@ -194,7 +194,7 @@ func (t *Tree) Next(g Game) (leaf int32, moves []rules.Move, ok bool) {
 			if n == root {
 				t.outcome = out
 			} else {
-				t.started++
+				t.ran()
 			}
 			t.nodes[n].first = int32(first)
 			t.finish(n, proofOf(out, g.Side()), 0)
@@ -208,9 +208,7 @@ func (t *Tree) Next(g Game) (leaf int32, moves []rules.Move, ok bool) {
 		nd.open = uint16(count)
 		nd.state = waiting
 		if n != root {
-			t.started++
-			t.deepest = max(t.deepest, int32(t.depth))
-			t.depths += int64(t.depth)
+			t.ran()
 		}
 		for a := n; a != 0; a = t.nodes[a].parent {
 			t.nodes[a].pending++
@@ -218,6 +216,13 @@ func (t *Tree) Next(g Game) (leaf int32, moves []rules.Move, ok bool) {
 		return n, t.moves[first : first+count : first+count], true
 	}
 	return 0, nil, false
+}
+
+// ran counts a simulation that has come down to its end.
+func (t *Tree) ran() {
+	t.started++
+	t.deepest = max(t.deepest, int32(t.depth))
+	t.depths += int64(t.depth)
 }
 
 // descend plays moves on g down to a node that is fresh or proven. It reports
@@ -398,8 +403,8 @@ func (t *Tree) Pending() int { return int(t.nodes[root].pending) }
 // Started returns the number of simulations of this search so far.
 func (t *Tree) Started() int { return int(t.started) }
 
-// Depth returns the average depth, in plies, of this search's leaves, and the
-// greatest.
+// Depth returns the average depth, in plies, of this search's simulations, and
+// the greatest.
 func (t *Tree) Depth() (average float64, deepest int) {
 	return float64(t.depths) / float64(max(t.started, 1)), int(t.deepest)
 }

@@ -101,6 +101,17 @@ func TestAFinishedGameIsProvenAtOnce(t *testing.T) {
 	}
 }
 
+func TestTheDepthCountsSimulationsThatEndTheGameToo(t *testing.T) {
+	for _, algorithm := range []string{Gumbel, PUCT} {
+		tree := NewTree(options(algorithm), 4)
+		// Two moves, after each of which the answer ends the game: two leaves at one ply, two ends at two.
+		search(tree, &walk{next: [][]int{{1, 2}, {3}, {3}, {}}}, 10, nil, uniform)
+		if average, deepest := tree.Depth(); average != 1.5 || deepest != 2 || tree.Started() != 4 {
+			t.Errorf("%s: %d simulations, %v plies deep, at most %d", algorithm, tree.Started(), average, deepest)
+		}
+	}
+}
+
 func TestABudgetOfZeroIsTheEvaluationAlone(t *testing.T) {
 	for _, algorithm := range []string{Gumbel, PUCT} {
 		tree := NewTree(options(algorithm), 5)
