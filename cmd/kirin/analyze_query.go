@@ -96,6 +96,9 @@ func (q query) jobs(v *rules.Variant, d defaults) ([]job, error) {
 	visits, limit, lines := d.visits, d.time, d.lines
 	if q.Visits != 0 || q.Time != 0 {
 		visits, limit = q.Visits, time.Duration(q.Time*float64(time.Second))
+		if q.Time > 0 {
+			limit = max(limit, 1) // 0 is no limit
+		}
 	}
 	switch {
 	case q.Visits < 0 || q.Visits > maxQueryVisits:

@@ -115,6 +115,13 @@ func TestAnalyzeAnswersAreAFunctionOfTheQuestion(t *testing.T) {
 	}
 }
 
+func TestATinyMaxTimeIsALimit(t *testing.T) {
+	got := answers(t, untrained(t, "minishogi", "1x16"), `{"id":1,"max_time":1e-12}`)
+	if len(got) != 1 || got[0].Error != "" || got[0].Value == nil {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAnalyzeQuestionsCanBeEnded(t *testing.T) {
 	net := untrained(t, "minishogi", "1x16")
 	got := answers(t, net, `{"id":1,"max_time":3600}

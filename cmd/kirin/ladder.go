@@ -43,6 +43,23 @@ func (f *ladderFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.o.Journal, "journal", "", "with --ladder: file for the results; a ladder with the same file goes on")
 }
 
+// ladderOnly are the flags of rate that do nothing without --ladder.
+var ladderOnly = []string{"variant", "rules", "set", "player", "by", "from", "to", "width", "games", "opening-plies", "seed", "journal"}
+
+// alone refuses flags that would do nothing; changed tells which are given.
+func (f *ladderFlags) alone(changed func(name string) bool) error {
+	if f.engine != "" {
+		if changed("plot") {
+			return errors.New("--plot draws the ratings of a run, and does nothing with --ladder")
+		}
+		return nil
+	}
+	if at := slices.IndexFunc(ladderOnly, changed); at >= 0 {
+		return fmt.Errorf("--%s does nothing without --ladder", ladderOnly[at])
+	}
+	return nil
+}
+
 // ladderReport is the result for machines.
 type ladderReport struct {
 	Player  string `json:"player"`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,6 +106,9 @@ func TestArgumentsThatAreWrongGetOneSentence(t *testing.T) {
 		{"watch " + dir, "is not a run"},
 		{"replay --dir " + dir, "--last N"},
 		{"rate --dir " + dir, "is not a run"},
+		{"rate --dir " + dir + " --player random", "--player does nothing without --ladder"},
+		{"rate --dir " + dir + " --set max_plies=0 --games 10", "--set does nothing without --ladder"},
+		{"rate --dir " + dir + " --ladder usi:x --plot y.svg", "--plot draws the ratings of a run"},
 		{"rate --ladder random", "only another engine has levels"},
 		{"rate --ladder cecp:x --by nodes", "has only depth"},
 		{"rate --ladder usi:x --games 5", "--games 5 is odd"},
@@ -119,6 +123,10 @@ func TestArgumentsThatAreWrongGetOneSentence(t *testing.T) {
 		{"match --a random --b net:x,depth=3", "the search of a net has no depth"},
 		{"match --a random --b material --sprt 1", "elo0,elo1"},
 		{"match --a random --b material --book nowhere", "nowhere"},
+		{"match --a random --b material --book nowhere --opening-plies 4", "either --book or --opening-plies"},
+		{"match --a random --b material --increment 1s", "an increment alone leaves no time"},
+		{"mate --check nowhere.tsv 5d5c", "neither moves nor --sfen"},
+		{"mate --check nowhere.tsv --sfen x", "--sfen"},
 		{"export --net x", `required flag(s) "format", "out" not set`},
 		{"export --net x --format gif --out y", "a net is written as onnx or safetensors"},
 		{"export --format onnx --out y", "give either --net or --games"},
@@ -143,6 +151,48 @@ func TestArgumentsThatAreWrongGetOneSentence(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
 		t.Errorf("failed commands left %v", entries)
+	}
+}
+
+func TestAnInterruptEndsACommandWithItsStatusAndNoError(t *testing.T) {
+	mates := filepath.Join(t.TempDir(), "mates.tsv")
+	row := "4k4/9/9/9/9/9/9/9/4K4 b R2B4Lr4g4s4n18p 1\tnone\t39\t-\n" // there is no end to the checks
+	if err := os.WriteFile(mates, []byte(row), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	sfen := strings.TrimSuffix(row, "\tnone\t39\t-\n")
+	for _, args := range [][]string{
+		{"engine"},
+		{"analyze", "--net", untrained(t, "minishogi", "1x16")},
+		{"mate", "--variant", "shogi", "--nodes", "2000000000", "--sfen", sfen},
+		{"mate", "--variant", "shogi", "--nodes", "2000000000", "--check", mates},
+		{"match", "--a", "random", "--b", "random", "--games", "1000000", "--json"},
+	} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		in, never := io.Pipe()
+		timer := time.AfterFunc(500*time.Millisecond, interrupt)
+		var out, errs bytes.Buffer
+		status := run(ctx, args, in, &out, &errs)
+		timer.Stop()
+		interrupt()
+		if status != 130 || strings.Contains(errs.String(), "canceled") {
+			t.Errorf("kirin %s: exit status %d, %s", strings.Join(args, " "), status, errs.String())
+		}
+		if args[0] == "match" && !strings.HasPrefix(out.String(), `{"a":"random (A)"`) {
+			t.Errorf("kirin match --json prints %q", out.String())
+		}
+		never.Close()
+	}
+}
+
+func TestANoMateTellsHowFarItIsKnown(t *testing.T) {
+	for sfen, want := range map[string]string{
+		"4k/5/5/5/K4 b - 1":   "no_mate (",
+		"4k/5/5/5/K4 b R2P 1": "no_mate within ",
+	} {
+		if out := mustRun(t, "mate", "--sfen", sfen); !strings.HasPrefix(out, want) {
+			t.Errorf("%s: %q", sfen, out)
+		}
 	}
 }
 

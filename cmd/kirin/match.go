@@ -55,7 +55,7 @@ followed by settings after commas:
 The search of a net has no depth.`
 
 func newMatch() *cobra.Command {
-	f := matchFlags{}
+	f := matchFlags{clock: match.Clock{Slack: match.DefaultSlack}}
 	cmd := &cobra.Command{
 		Use:   "match",
 		Short: "Play two players against each other, with paired openings and error bars",
@@ -65,12 +65,19 @@ func newMatch() *cobra.Command {
 
 With --journal the match can be stopped and started again. Games in which an
 engine fails or disagrees about the rules are listed and count for nobody. A game
-of --max-plies plies is a draw, whatever the rules say.`,
+of --max-plies plies is a draw, whatever the rules say.
+
+A clock (--time, --byoyomi, --increment besides one of them) takes the place of a
+net's sims, nodes and movetime and of an engine's movetime. Who oversteps it by
+more than ` + match.DefaultSlack.String() + ` has lost: the way to an engine and back costs time too.`,
 		Example: `  kirin match --a net:runs/minishogi@latest --b net:runs/minishogi@first --games 100
   kirin match --a net:runs/minishogi,movetime=100ms --b usi:fairy-stockfish,nodes=100
   kirin match --a net:new.safetensors --b net:old.safetensors --games 2000 --sprt 0,20`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.book != "" && cmd.Flags().Changed("opening-plies") {
+				return errors.New("give either --book or --opening-plies")
+			}
 			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -83,11 +90,11 @@ of --max-plies plies is a draw, whatever the rules say.`,
 	fl.Uint64Var(&f.seed, "seed", 1, "of openings and players")
 	fl.IntVar(&f.openingPlies, "opening-plies", 6, "random plies before each pair")
 	fl.IntVar(&f.maxPlies, "max-plies", match.DefaultMaxPlies, "plies after which a game is a draw")
-	fl.StringVar(&f.book, "book", "", "file of start positions, one SFEN a line, instead")
+	fl.StringVar(&f.book, "book", "", "file of start positions, one SFEN a line, instead of random plies")
 	fl.StringVar(&f.journal, "journal", "", "file for the games; a match with the same file goes on, kirin export --games FILE writes KIF")
 	fl.StringVar(&f.sprt, "sprt", "", "stop when decided: elo0,elo1[,alpha,beta]")
 	fl.DurationVar(&f.clock.Initial, "time", 0, "clock: main time of each side")
-	fl.DurationVar(&f.clock.Increment, "increment", 0, "clock: added for each move")
+	fl.DurationVar(&f.clock.Increment, "increment", 0, "clock: added after each move")
 	fl.DurationVar(&f.clock.Byoyomi, "byoyomi", 0, "clock: for each move after the main time")
 	fl.BoolVar(&f.asJSON, "json", false, "print one JSON object at the end")
 	cmd.MarkFlagRequired("a")
@@ -155,9 +162,12 @@ func (f *matchFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return fmt.Errorf("stopped before the first game had ended")
 	}
 	if f.asJSON {
-		return json.NewEncoder(stdout).Encode(r)
+		if err := json.NewEncoder(stdout).Encode(r); err != nil {
+			return err
+		}
+	} else {
+		writeResult(stdout, r)
 	}
-	writeResult(stdout, r)
 	if stopped {
 		p.say("stopped%s", map[bool]string{true: "; the same command goes on", false: ""}[f.journal != ""])
 		return quiet{130}

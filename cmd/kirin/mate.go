@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"kirin/mcts/mate"
@@ -21,7 +22,9 @@ func newMate() *cobra.Command {
 after the given USI moves; in chu shogi for the forced capture of the last royal.
 
 With --check it solves every row of a file (columns sfen, kind, plies,
-first_moves) and counts by kind and length what was found, wrong and not found.`,
+first_moves) and counts by kind and length what was found, wrong and not found.
+Of a position in which there is no mate it tells how many plies that is known for;
+without a number there is none of any length.`,
 		Example: "  kirin mate --variant minishogi --sfen \"4k/4G/4G/5/4K b - 1\"\n  kirin mate --variant shogi --check shogi.tsv --nodes 200000",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
@@ -33,7 +36,10 @@ first_moves) and counts by kind and length what was found, wrong and not found.`
 				return fmt.Errorf("--nodes: %d is below 1", nodes)
 			}
 			if file != "" {
-				rep, err := mate.CheckFile(file, v, nodes)
+				if len(args) > 0 || g.sfen != "" {
+					return errors.New("--check takes its positions from the file: give neither moves nor --sfen")
+				}
+				rep, err := mate.CheckFile(cmd.Context(), file, v, nodes)
 				if err != nil {
 					return err
 				}
@@ -58,7 +64,12 @@ first_moves) and counts by kind and length what was found, wrong and not found.`
 			}
 			o := mate.DefaultOptions()
 			o.Nodes = nodes
-			r := mate.New(o).SolveAll(p)
+			solver := mate.New(o)
+			solver.Interrupt = func() bool { return cmd.Context().Err() != nil }
+			r := solver.SolveAll(p)
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
 			pv, first := []string{}, []string{}
 			q := p.Clone()
 			for _, m := range r.First {
@@ -78,9 +89,12 @@ first_moves) and counts by kind and length what was found, wrong and not found.`
 					First  []string `json:"first_moves"`
 				}{p.SFEN(), r.Status.String(), r.Plies, r.Nodes, pv, first})
 			}
-			if r.Status == mate.Mate {
+			switch {
+			case r.Status == mate.Mate:
 				fmt.Fprintf(out, "mate in %d: %v\nfirst moves: %v\n", r.Plies, pv, first)
-			} else {
+			case r.Status == mate.NoMate && r.Plies > 0:
+				fmt.Fprintf(out, "%s within %d plies (%d positions looked at)\n", r.Status, r.Plies, r.Nodes)
+			default:
 				fmt.Fprintf(out, "%s (%d positions looked at)\n", r.Status, r.Nodes)
 			}
 			return nil

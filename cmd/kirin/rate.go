@@ -32,6 +32,9 @@ level (nodes or depth) that tells most, until the level at which the player scor
   kirin rate --player net:new.safetensors,movetime=100ms --ladder "gnu:gnuminishogi -X 10"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := ladder.alone(cmd.Flags().Changed); err != nil {
+				return err
+			}
 			if ladder.engine != "" {
 				return ladder.run(cmd.Context(), dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}

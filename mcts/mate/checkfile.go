@@ -2,6 +2,7 @@ package mate
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -59,21 +60,23 @@ var ErrFormat = errors.New("not a file of mates")
 //	         no move); first_moves are those that win soonest or lose latest; "inf":
 //	         nobody ever wins: found if length and first moves are the same
 //
-// An error names the file and line.
-func CheckFile(path string, v *rules.Variant, nodes int64) (Report, error) {
+// An error names the file and line; when ctx ends it is ctx's.
+func CheckFile(ctx context.Context, path string, v *rules.Variant, nodes int64) (Report, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return Report{}, fmt.Errorf("open file of mates: %w", err)
 	}
-	r, err := Check(f, path, v, nodes)
+	r, err := Check(ctx, f, path, v, nodes)
 	return r, errors.Join(err, f.Close())
 }
 
 // Check is CheckFile for a stream with the given name.
-func Check(in io.Reader, name string, v *rules.Variant, nodes int64) (Report, error) {
+func Check(ctx context.Context, in io.Reader, name string, v *rules.Variant, nodes int64) (Report, error) {
 	o := DefaultOptions()
 	o.Nodes = nodes
-	c := checker{solver: New(o), endgame: NewEndgame(10 * nodes)}
+	c := checker{ctx: ctx, solver: New(o), endgame: NewEndgame(10 * nodes)}
+	stopped := func() bool { return ctx.Err() != nil }
+	c.solver.Interrupt, c.endgame.solver.Interrupt = stopped, stopped
 	err := ReadRows(in, name, v, c.row)
 	return c.report, err
 }
@@ -154,6 +157,7 @@ func readRow(v *rules.Variant, fields []string) (Row, error) {
 }
 
 type checker struct {
+	ctx     context.Context
 	solver  *Solver
 	endgame *Endgame
 	report  Report
@@ -180,6 +184,9 @@ func (c *checker) row(r Row) error {
 		}
 	} else {
 		g, nodes, said = c.mate(r.Position, r.Kind, r.Plies, r.First)
+	}
+	if err := c.ctx.Err(); err != nil {
+		return err
 	}
 	c.count(r.Kind, r.fields[2], g, nodes, time.Since(start))
 	if g == wrong {

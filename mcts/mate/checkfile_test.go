@@ -20,12 +20,12 @@ func TestCheckNamesTheFaultyLine(t *testing.T) {
 		good + "rbsgk/4p/5/P4/KGSBR b - 1\ttsume\tx\t-\n":       "x:3: not a file of mates: plies \"x\"",
 		good + "rbsgk/4p/5/P4/KGSBR b - 1\ttsume\t1\t5a5b 1a\n": "x:3: not a file of mates: first move: ",
 	} {
-		_, err := Check(strings.NewReader(text), "x", v, 1000)
+		_, err := Check(t.Context(), strings.NewReader(text), "x", v, 1000)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := CheckFile(filepath.Join(t.TempDir(), "none.tsv"), v, 1); err == nil || !strings.Contains(err.Error(), "none.tsv") {
+	if _, err := CheckFile(t.Context(), filepath.Join(t.TempDir(), "none.tsv"), v, 1); err == nil || !strings.Contains(err.Error(), "none.tsv") {
 		t.Errorf("missing file: %v", err)
 	}
 }
@@ -43,7 +43,7 @@ func FuzzCheck(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := Check(strings.NewReader(string(b)), "fuzz", v, 20); err == nil && len(b) == 0 {
+		if _, err := Check(t.Context(), strings.NewReader(string(b)), "fuzz", v, 20); err == nil && len(b) == 0 {
 			t.Error("nothing is a file of mates")
 		}
 	})

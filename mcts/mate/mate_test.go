@@ -26,7 +26,7 @@ func TestKnownMatesAreFoundAndNoOthers(t *testing.T) {
 	for _, game := range games {
 		t.Run(game, func(t *testing.T) {
 			t.Parallel()
-			r, err := CheckFile(filepath.Join("testdata", game+".tsv"), load(t, game), 100_000)
+			r, err := CheckFile(t.Context(), filepath.Join("testdata", game+".tsv"), load(t, game), 100_000)
 			if err != nil {
 				t.Fatal(err)
 			}

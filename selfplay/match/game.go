@@ -56,6 +56,9 @@ type Clock struct {
 	Slack time.Duration
 }
 
+// DefaultSlack is a Clock.Slack for engines on this machine.
+const DefaultSlack = 100 * time.Millisecond
+
 func (c Clock) on() bool { return c.Initial > 0 || c.Increment > 0 || c.Byoyomi > 0 }
 
 // referee plays one game.

@@ -43,6 +43,7 @@ func (o Options) Validate() error {
 	bad(o.Concurrency < 0, "concurrency: %d is negative", o.Concurrency)
 	bad(o.MaxPlies < 0, "max_plies: %d is negative", o.MaxPlies)
 	bad(min(o.Clock.Initial, o.Clock.Increment, o.Clock.Byoyomi, o.Clock.Slack) < 0, "clock: a negative time")
+	bad(o.Clock.Increment > 0 && o.Clock.Initial == 0 && o.Clock.Byoyomi == 0, "clock: an increment alone leaves no time for the first move")
 	if o.Variant != nil {
 		errs = append(errs, o.Openings.validate(o.Variant))
 	}
