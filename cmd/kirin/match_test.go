@@ -8,6 +8,13 @@ import (
 	"kirin/selfplay/match"
 )
 
+func TestAClockHasSomeSlack(t *testing.T) {
+	out := mustRun(t, "match", "--a", "material", "--b", "random", "--games", "2", "--max-plies", "12", "--byoyomi", "1ns")
+	if !strings.Contains(out, "2 games") || strings.Contains(out, "time 2") {
+		t.Errorf("%s", out)
+	}
+}
+
 func TestASequentialTestSaysWhatItHasShown(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "match.jsonl")
 	args := []string{"match", "--a", "material", "--b", "random", "--games", "2", "--sprt", "0,20", "--journal", journal}

@@ -10,8 +10,10 @@ import (
 
 // Options bound a Solver.
 type Options struct {
-	// Nodes is the most positions that one Solve looks at. A position counts when its
-	// moves are made or counted, each time anew.
+	// Nodes is the most positions that the search of one Solve looks at. A position
+	// counts when its moves are made or counted, each time anew. When a mate has been
+	// found, each part of it that the table has lost meanwhile is searched again, with
+	// at most as many once more.
 	Nodes int64 `yaml:"nodes"`
 	// TableBytes is the size of the table of positions, rounded down to a power of
 	// two.
@@ -124,7 +126,8 @@ func (s *Solver) SolveAll(p *rules.Position) Result {
 	return r
 }
 
-// Within looks for a mate in at most plies plies with at most nodes positions.
+// Within looks for a mate in at most plies plies with at most nodes positions (see
+// Options.Nodes).
 func (s *Solver) Within(p *rules.Position, plies int, nodes int64) Result {
 	s.prepare(p, nodes)
 	if limit := p.Variant().MaxPlies(); limit > 0 {

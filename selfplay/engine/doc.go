@@ -18,7 +18,8 @@
 // # Time
 //
 // A clock is shared out by allot: part of the time left, most of the increment and byoyomi, never more than what is left
-// less the option MoveOverhead, which is for the way to the GUI and back.
+// less the option MoveOverhead, which is for the way to the GUI and back; of a time for the move alone half of it is taken
+// off. A quarter of either is used all the same, however large MoveOverhead is.
 //
 // # Scores
 //

@@ -13,7 +13,7 @@ import (
 const passText = "@@@@"
 
 // FormatAlgebraic writes a move with files lettered from the left and ranks numbered from the bottom, as UCI and CECP
-// do: "c3c4", promotion "a7a8+", drop "P@c3", double move "f4f5,g5g6" by its two steps, pass "@@@@".
+// do: "c3c4", promotion "a7a8+", drop "P@c3", double move "f4f5,f5g6" by its two steps, pass "@@@@".
 func FormatAlgebraic(v *rules.Variant, m rules.Move) string {
 	switch {
 	case m.IsPass():
