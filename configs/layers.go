@@ -278,7 +278,7 @@ func decode(name string, m map[string]any) (*Run, error) {
 }
 
 // Text is the complete configuration as YAML, each key with the comment of the
-// base preset; Read gives it back.
+// base preset; Load gives it back.
 func (r *Run) Text() ([]byte, error) {
 	doc, err := PresetText(basePreset)
 	if err != nil {

@@ -54,7 +54,7 @@ func BenchmarkReadShard(b *testing.B) {
 			if err := s.writeUnit(unit{name, "w0", 1}, randomGames(loadGame(b, name), 0, 64, 100)); err != nil {
 				b.Fatal(err)
 			}
-			shards, err := s.shards()
+			shards, err := s.sizedShards()
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -77,7 +77,7 @@ func (c *checker) run() error {
 	if err != nil {
 		return err
 	}
-	shards, err := c.s.shards()
+	shards, err := c.s.sizedShards()
 	if err != nil {
 		return err
 	}

@@ -234,32 +234,6 @@ func (f *Feed) give(g *Game, b *Batch) {
 	}
 }
 
-// SkipOld passes over the oldest shards, so that the remaining ones hold at least the given number of positions, and
-// returns the number of positions passed over (see [Window.Skip]). Call it before the first Poll, to start a trainer on
-// a long run.
-func (f *Feed) SkipOld(keep int64) (skipped int64, err error) {
-	if err := f.find(); err != nil {
-		return 0, fmt.Errorf("games folder: %w", err)
-	}
-	have := int64(0)
-	for _, l := range slices.Backward(f.pending) {
-		info, err := readInfo(f.s.fsys, f.s.path(l))
-		if errors.Is(err, ErrDamaged) || errors.Is(err, fs.ErrNotExist) {
-			continue // Poll deals with it
-		}
-		if err != nil {
-			return skipped, f.s.at(l, err)
-		}
-		if have >= keep {
-			skipped += info.Positions
-			f.finish(l.unit)
-		}
-		have += info.Positions
-	}
-	f.pending = slices.DeleteFunc(f.pending, func(l located) bool { return f.done(l.unit) })
-	return skipped, nil
-}
-
 // feedState is what State writes.
 type feedState struct {
 	Ordered bool          `json:"ordered,omitempty"`

@@ -245,27 +245,6 @@ func TestRetentionDeletesTheOldestShardsThatNobodyNeeds(t *testing.T) {
 	}
 }
 
-func TestSkippingOldShardsKeepsEnoughPositions(t *testing.T) {
-	s := openStore(t, t.TempDir(), func(o *Options) { o.SealGames = 2 })
-	games := randomGames(loadGame(t, "minishogi"), 0, 10, 20)
-	appendAll(t, openWriter(t, s, "w0"), games)
-	total := func(games []*Game) (n int64) {
-		for _, g := range games {
-			n += int64(g.Positions())
-		}
-		return n
-	}
-	keep := total(games[6:]) + 1
-	feed := s.Feed()
-	skipped, err := feed.SkipOld(keep)
-	if err != nil || skipped != total(games[:4]) {
-		t.Fatalf("skipped %d positions instead of %d: %v", skipped, total(games[:4]), err)
-	}
-	if got := drain(t, feed); ids(got) != ids(games[4:]) {
-		t.Fatal("the wrong games were skipped")
-	}
-}
-
 func TestGamesAreFoundByIDNumberAndAge(t *testing.T) {
 	s := openStore(t, t.TempDir(), func(o *Options) { o.SealGames = 3 })
 	games := netsGames(t, 8, 5)

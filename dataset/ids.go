@@ -10,7 +10,7 @@ import (
 // other nets are not opened. Damaged shards are left out: the feed puts them aside.
 func (s *Store) IDsOf(variant, net string, step int64) (map[ID]struct{}, error) {
 	ids := map[ID]struct{}{}
-	journals, err := s.list(variant, "", journalExt)
+	journals, err := s.list(variant, "", false)
 	if err != nil {
 		return nil, fmt.Errorf("games folder: %w", err)
 	}
@@ -28,7 +28,7 @@ func (s *Store) IDsOf(variant, net string, step int64) (map[ID]struct{}, error) 
 			}
 		}
 	}
-	shards, err := s.list(variant, netFolder(net, step), shardExt)
+	shards, err := s.list(variant, netFolder(net, step), false)
 	if err != nil {
 		return nil, fmt.Errorf("games folder: %w", err)
 	}

@@ -143,10 +143,6 @@ func (j *Journal) appendAll(games []*Game, records [][]byte) error {
 	return nil
 }
 
-// Written returns the records that the last successful Append added, empty if it added none. They are valid until the
-// next one.
-func (j *Journal) Written() []byte { return j.buf }
-
 func (j *Journal) write() error {
 	if j.dirty {
 		if err := j.clean(); err != nil {
@@ -166,12 +162,6 @@ func (j *Journal) write() error {
 	}
 	j.dirty = false
 	return nil
-}
-
-// Has tells whether the journal holds the game.
-func (j *Journal) Has(id ID) bool {
-	_, ok := j.ids[id]
-	return ok
 }
 
 // Games returns the number of games in the journal.

@@ -109,7 +109,11 @@ func (s *Store) recoverJournal(j located, shards []located) (int, error) {
 	if len(games) > 0 {
 		u := j.unit
 		if len(games) < len(r.Games) { // the shard of this name is intact but not of this journal: both must stay
-			last, err := s.lastSeq(j.worker)
+			now, err := s.shards() // an earlier journal of this worker may have become one
+			if err != nil {
+				return 0, err
+			}
+			last, err := s.lastSeq(j.worker, now)
 			if err != nil {
 				return 0, err
 			}
@@ -140,6 +144,7 @@ func (s *Store) storedIDs(l located) (ids map[ID]bool, last int64, err error) {
 // quarantineShard puts a bad shard aside and reports it.
 func (s *Store) quarantineShard(l located, cause error) error {
 	path := s.path(l)
+	size, _ := sizeOf(s.fsys, path) // for the report alone
 	saved, err := s.quarantine(path, reasonOf(cause))
 	if err != nil {
 		return fmt.Errorf("%s is bad (%w) and cannot be put aside: %w", s.rel(path), cause, err)
@@ -147,17 +152,17 @@ func (s *Store) quarantineShard(l located, cause error) error {
 	s.mu.Lock()
 	delete(s.numbers, l.unit)
 	s.mu.Unlock()
-	s.report(Damage{Path: s.rel(path), Bytes: l.size, Reason: reasonOf(cause), Saved: s.rel(saved)})
+	s.report(Damage{Path: s.rel(path), Bytes: size, Reason: reasonOf(cause), Saved: s.rel(saved)})
 	return nil
 }
 
 // lastUnit returns what lastSeq returns, and the ids of the games in the worker's newest shard.
 func (s *Store) lastUnit(worker string) (seq int64, ids map[ID]bool, err error) {
-	if seq, err = s.lastSeq(worker); err != nil {
-		return 0, nil, err
-	}
 	shards, err := s.shards()
 	if err != nil {
+		return 0, nil, err
+	}
+	if seq, err = s.lastSeq(worker, shards); err != nil {
 		return 0, nil, err
 	}
 	for _, l := range shards {
@@ -173,12 +178,9 @@ func (s *Store) lastUnit(worker string) (seq int64, ids map[ID]bool, err error) 
 	return seq, nil, nil
 }
 
-// lastSeq returns the highest sequence number that the worker has used, 0 if none.
-func (s *Store) lastSeq(worker string) (int64, error) {
-	shards, err := s.shards()
-	if err != nil {
-		return 0, err
-	}
+// lastSeq returns the highest sequence number that the worker has used, 0 if none. The shards are those listed since the
+// caller has held the worker's lock.
+func (s *Store) lastSeq(worker string, shards []located) (int64, error) {
 	journals, err := s.journals()
 	if err != nil {
 		return 0, err

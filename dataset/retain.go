@@ -23,7 +23,7 @@ type Retention struct {
 // checkpoint's cursor then names no game that is deleted.
 func (s *Store) Retain(w *Window, f *Feed) (Retention, error) {
 	var r Retention
-	shards, err := s.shards()
+	shards, err := s.sizedShards()
 	if err != nil {
 		return r, fmt.Errorf("games folder: %w", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 
@@ -286,24 +285,6 @@ func openShard(fsys FS, path string) (*shard, error) {
 	return parseShard(b)
 }
 
-// readInfo reads what a shard tells about itself from its footer, without checking the rest.
-func readInfo(fsys FS, path string) (info ShardInfo, err error) {
-	f, err := fsys.Open(path, os.O_RDONLY, 0)
-	if err != nil {
-		return info, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return info, err
-	}
-	s, err := describeShard(f, st.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-	if err != nil {
-		return info, err
-	}
-	return s.info, nil
-}
-
 func parseShard(b []byte) (*shard, error) {
 	if err := checkCRC(b); err != nil {
 		return nil, err
@@ -311,9 +292,9 @@ func parseShard(b []byte) (*shard, error) {
 	return describeShard(bytes.NewReader(b), int64(len(b)))
 }
 
-func describeShard(r io.ReaderAt, size int64, options ...parquet.FileOption) (s *shard, err error) {
+func describeShard(r io.ReaderAt, size int64) (s *shard, err error) {
 	defer recovered(&err)
-	file, err := parquet.OpenFile(r, size, options...)
+	file, err := parquet.OpenFile(r, size)
 	if err != nil {
 		return nil, damaged("%v", err)
 	}

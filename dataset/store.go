@@ -120,7 +120,7 @@ func (s *Store) journalPath(u unit) string {
 type located struct {
 	unit
 	net  string // folder of a shard, empty for a journal
-	size int64
+	size int64  // of a journal, and of a shard that sizedShards has listed
 }
 
 func (s *Store) path(l located) string {
@@ -152,8 +152,14 @@ func (s *Store) variants() ([]string, error) {
 	return names, err
 }
 
-// shards lists all shards in order: by variant, net folder (training step), sequence, worker.
-func (s *Store) shards() ([]located, error) {
+// shards lists all shards in order: by variant, net folder (training step), sequence, worker. It does not ask for their
+// sizes, which takes far longer than the names: a long run has tens of thousands, and they are listed often.
+func (s *Store) shards() ([]located, error) { return s.listShards(false) }
+
+// sizedShards is shards with the sizes.
+func (s *Store) sizedShards() ([]located, error) { return s.listShards(true) }
+
+func (s *Store) listShards(sizes bool) ([]located, error) {
 	variants, err := s.variants()
 	if err != nil {
 		return nil, err
@@ -168,7 +174,7 @@ func (s *Store) shards() ([]located, error) {
 			if !n.IsDir() || n.Name() == journalsDir {
 				continue
 			}
-			found, err := s.list(v, n.Name(), shardExt)
+			found, err := s.list(v, n.Name(), sizes)
 			if err != nil {
 				return nil, err
 			}
@@ -187,7 +193,7 @@ func (s *Store) journals() ([]located, error) {
 	}
 	var list []located
 	for _, v := range variants {
-		found, err := s.list(v, "", journalExt)
+		found, err := s.list(v, "", true)
 		if err != nil {
 			return nil, err
 		}
@@ -197,11 +203,11 @@ func (s *Store) journals() ([]located, error) {
 	return list, nil
 }
 
-// list returns the units with an ending in one folder: a net's, or the journals'.
-func (s *Store) list(variant, net, ext string) ([]located, error) {
-	sub := net
+// list returns the units in one folder: a net's shards, or the journals.
+func (s *Store) list(variant, net string, sizes bool) ([]located, error) {
+	sub, ext := net, shardExt
 	if net == "" {
-		sub = journalsDir
+		sub, ext = journalsDir, journalExt
 	}
 	entries, err := readDir(s.fsys, filepath.Join(s.dir, variant, sub))
 	if err != nil {
@@ -217,14 +223,18 @@ func (s *Store) list(variant, net, ext string) ([]located, error) {
 		if !ok {
 			continue
 		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // sealed or deleted since
+		l := located{unit: u, net: net}
+		if sizes {
+			info, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // sealed or deleted since
+			}
+			if err != nil {
+				return nil, err
+			}
+			l.size = info.Size()
 		}
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, located{u, net, info.Size()})
+		list = append(list, l)
 	}
 	return list, nil
 }

@@ -34,7 +34,6 @@ type runStatus struct {
 type progressStatus struct {
 	Done float64 `json:"done"`
 	Left float64 `json:"left"` // seconds
-	Note string  `json:"note"`
 }
 
 func (s *Server) status() status {
@@ -50,7 +49,7 @@ func (s *Server) status() status {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out.Progress = progressStatus{s.progress.Done, s.progress.Left.Seconds(), s.progress.Note}
+	out.Progress = progressStatus{s.progress.Done, s.progress.Left.Seconds()}
 	return out
 }
 

@@ -58,7 +58,7 @@ func (m *Metrics) FleetRefused(reason string) { m.Fleet.refused.WithLabelValues(
 func (m *Metrics) FleetVerified(result string) { m.Fleet.verified.WithLabelValues(result).Inc() }
 
 // FleetStored counts a game that has come into a shard, and how long that took
-// since the queue had it.
+// since the queue had it, nothing if the queue's clock was ahead.
 func (m *Metrics) FleetStored(delay time.Duration) {
 	m.Fleet.Games.Inc()
 	m.Fleet.delay.Observe(max(0, delay.Seconds()))

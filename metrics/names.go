@@ -236,13 +236,10 @@ const (
 	WaitWeights    = "no_weights"      // no net to play with yet
 	WaitGeneration = "next_generation" // lockstep: the other side has to finish its part
 	WaitDiskFull   = "disk_full"       // nothing can be written
-	WaitDiskLimit  = "disk_limit"      // the run's own limit is reached
-	WaitLock       = "locked"          // another process holds the run
 	WaitFleet      = "no_connection"   // the queue of a run on several machines cannot be reached
 	WaitOutbox     = "outbox_full"     // a worker's own journal is full of games that the queue does not take
-	WaitPaused     = "paused"          // stopped by the user
 	WaitOther      = "other"
 )
 
 var waitReasons = []string{WaitGames, WaitPositions, WaitTrainer, WaitWeights, WaitGeneration,
-	WaitDiskFull, WaitDiskLimit, WaitLock, WaitFleet, WaitOutbox, WaitPaused, WaitOther}
+	WaitDiskFull, WaitFleet, WaitOutbox, WaitOther}

@@ -50,7 +50,6 @@ type Run struct {
 type Progress struct {
 	Done float64       // 0 to 1; 0 when no end is set
 	Left time.Duration // 0 when not known
-	Note string        // a few words, or empty
 }
 
 // Server serves the page of one or several runs. Its methods may be called

@@ -161,7 +161,7 @@ func (rep *checkReport) checkWeights(r *runDir) error {
 	default:
 		// What is wrong with the file itself has been said above.
 		if _, err := r.readNet(p); err != nil && len(faults) == 0 {
-			faults = append(faults, err)
+			faults = append(faults, fmt.Errorf("%s: %w", r.path("weights", "latest"), err))
 		}
 	}
 	return errors.Join(faults...)

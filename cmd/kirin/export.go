@@ -39,9 +39,9 @@ func newExport() *cobra.Command {
 		Use:   "export",
 		Short: "Write a net or games for other programs",
 		Long: `Export writes a net as
-  onnx          for onnxruntime and others; beside it a table of the policy's
-                indices (FILE.moves.tsv) and a list of the input planes
-                (FILE.planes.txt). docs/nets.md says how to feed it
+  onnx          for onnxruntime and others; beside NAME.onnx a table of the
+                policy's indices (NAME.moves.tsv) and a list of the input planes
+                (NAME.planes.txt). docs/nets.md says how to feed it
   safetensors   the weights with their metadata
 or the games of a run, or of a match's journal, as
   usi           one game a line: position sfen ... moves ...

@@ -328,7 +328,7 @@ func TestAnHonestGameIsVerifiedAndAnAlteredOneIsNot(t *testing.T) {
 	if err := fits(w, r.variant, enc); err != nil {
 		t.Fatal(err)
 	}
-	v := &verifier{run: r, enc: enc}
+	v := &verifier{run: r, enc: enc, codec: store.Codec()}
 	for _, g := range games {
 		found, err := v.verify(context.Background(), g)
 		if err != nil || !found.Same && !found.Impossible {

@@ -18,7 +18,6 @@ import (
 	"kirin/network"
 	"kirin/network/encode"
 	"kirin/network/kernel"
-	"kirin/rules"
 	"kirin/selfplay/fleet"
 
 	"github.com/nats-io/nats.go"
@@ -249,7 +248,7 @@ func (f *hostFlags) intakeConfig(r *runDir, l *learner, h *host, keys *fleet.Key
 			Protocol: fleet.Protocol, Version: version, Oldest: oldestPlayer, Run: filepath.Base(r.dir), Variant: r.variant.Name(),
 			Starts: starts, Rules: r.variant.Rules(), Encoder: l.enc.Name(), Config: string(text), Hash: r.cfg.Hash(), Web: f.webURL(scheme, h.web.Address()),
 		},
-		Verify: (&verifier{run: r, enc: l.enc}).verify,
+		Verify: (&verifier{run: r, enc: l.enc, codec: l.store.Codec()}).verify,
 	}
 	if f.creds != "" {
 		c.Connect = append(c.Connect, nats.UserCredentials(f.creds))
@@ -393,8 +392,9 @@ func (h *host) stop() error {
 // verifier plays workers' games again with the net and the kernel set that
 // they were played with.
 type verifier struct {
-	run *runDir
-	enc *encode.Encoder
+	run   *runDir
+	enc   *encode.Encoder
+	codec *dataset.Codec
 
 	net  *network.Net // of the last game
 	name string       // and which it is
@@ -428,28 +428,10 @@ func (v *verifier) verify(ctx context.Context, g *dataset.Game) (fleet.Verificat
 	if err != nil {
 		return fleet.Verification{}, err
 	}
-	if why := sameGame(v.run.variant, g, again); why != "" {
+	if why := sameGame(v.codec, v.run.variant, g, again); why != "" {
 		return fleet.Verification{Why: why}, nil
 	}
 	return fleet.Verification{Same: true}, nil
-}
-
-// sameGame tells in what a game differs from what its net plays, empty when in
-// nothing.
-func sameGame(v *rules.Variant, g, again *dataset.Game) string {
-	codec := dataset.NewCodec()
-	first, err := codec.Encode(nil, g)
-	if err != nil {
-		return err.Error()
-	}
-	second, err := codec.Encode(nil, again)
-	if err != nil {
-		return err.Error()
-	}
-	if string(first) == string(second) {
-		return ""
-	}
-	return difference(v, g, again)
 }
 
 // joinConfig reads the configuration that a trainer sends.

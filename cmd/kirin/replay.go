@@ -98,7 +98,7 @@ func (f *replayFlags) run(ctx context.Context, stdout io.Writer, ids []string) e
 			}
 			continue
 		}
-		v, err := verify(ctx, r, g)
+		v, err := verify(ctx, r, store.Codec(), g)
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (f *replayFlags) print(w io.Writer, v *rules.Variant, g *dataset.Game) erro
 
 // verify checks a game by the rules and, where that is possible, by playing it
 // again.
-func verify(ctx context.Context, r *runDir, g *dataset.Game) (replayed, error) {
+func verify(ctx context.Context, r *runDir, codec *dataset.Codec, g *dataset.Game) (replayed, error) {
 	v := replayed{ID: g.ID.String(), Plies: len(g.Plies), Result: g.Outcome.Result.String(), Reason: g.Outcome.Reason.String()}
 	// The window takes only games that the rules allow, with the result the
 	// rules give.
@@ -196,22 +196,27 @@ func verify(ctx context.Context, r *runDir, g *dataset.Game) (replayed, error) {
 	if err != nil {
 		return v, err
 	}
-	store, err := dataset.OpenStore(r.path("games"), r.cfg.Data)
-	if err != nil {
-		return v, err
-	}
-	first, err := store.Codec().Encode(nil, g)
-	if err != nil {
-		return v, err
-	}
-	second, err := store.Codec().Encode(nil, again)
-	if err != nil {
-		return v, err
-	}
-	if v.Exact = bytes.Equal(first, second); !v.Exact {
-		v.Faulty, v.Why = true, difference(r.variant, g, again)
-	}
+	v.Why = sameGame(codec, r.variant, g, again)
+	v.Exact = v.Why == ""
+	v.Faulty = !v.Exact
 	return v, nil
+}
+
+// sameGame tells in what a game differs from what its net plays, empty when in
+// nothing.
+func sameGame(codec *dataset.Codec, v *rules.Variant, g, again *dataset.Game) string {
+	first, err := codec.Encode(nil, g)
+	if err != nil {
+		return err.Error()
+	}
+	second, err := codec.Encode(nil, again)
+	if err != nil {
+		return err.Error()
+	}
+	if bytes.Equal(first, second) {
+		return ""
+	}
+	return difference(v, g, again)
 }
 
 // playAgain plays the game of a stored game's assignment.

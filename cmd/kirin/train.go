@@ -41,8 +41,8 @@ func newTrain() *cobra.Command {
 		Use:   "train",
 		Short: "Learn by self-play: workers, trainer and dashboard in one process",
 		Long: `Train plays games against itself on all cores, trains a net on them, rates the
-net against fixed opponents and serves a page that shows all of it. The address
-is in the first line it prints.
+net against fixed opponents and serves a page that shows all of it. It prints the
+address, after the word dashboard.
 
 Everything is in the run's folder (runs/PRESET, or --dir). Stop at any time with
 Ctrl-C, or lose power: the same command goes on where it was. Without --for,

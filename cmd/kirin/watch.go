@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"time"
 
 	"kirin/dataset"
 	"kirin/metrics"
@@ -24,7 +23,6 @@ changes nothing. A run that is being trained by another process is followed.`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var runs []metrics.Run
-			var histories []*metrics.History
 			names := map[string]bool{}
 			for _, dir := range args {
 				r, err := openRun(dir)
@@ -47,7 +45,6 @@ changes nothing. A run that is being trained by another process is followed.`,
 					name = filepath.Clean(dir)
 				}
 				names[name] = true
-				histories = append(histories, h)
 				runs = append(runs, metrics.Run{
 					Name: name, Variant: r.variant.Name(), History: h,
 					Source:  &gameSource{variant: r.variant, store: store},
@@ -62,18 +59,11 @@ changes nothing. A run that is being trained by another process is followed.`,
 			if err != nil {
 				return err
 			}
-			p := newProgress(cmd.ErrOrStderr())
-			p.say("dashboard %s   Ctrl-C ends", url)
-			for sleep(cmd.Context(), 2*time.Second) {
-				for _, h := range histories {
-					if _, err := h.Refresh(); err != nil {
-						p.say("%v", err)
-					}
-				}
-			}
+			newProgress(cmd.ErrOrStderr()).say("dashboard %s   Ctrl-C ends", url)
+			<-cmd.Context().Done()
 			return s.Close()
 		},
 	}
-	cmd.Flags().StringVar(&address, "web", "127.0.0.1:5475", "host:port of the page")
+	cmd.Flags().StringVar(&address, "web", "127.0.0.1:5477", "host:port of the page")
 	return cmd
 }

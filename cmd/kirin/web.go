@@ -148,6 +148,8 @@ type gameSource struct {
 	variant *rules.Variant
 	store   *dataset.Store
 	monitor *monitor // nil for a run that is not live
+
+	searching sync.Mutex // an id that no game has takes reading all of them: one at a time
 }
 
 func (s *gameSource) Recent(n int) []metrics.GameSummary {
@@ -189,6 +191,8 @@ func (s *gameSource) find(text string) (*dataset.Game, error) {
 			return g, nil
 		}
 	}
+	s.searching.Lock()
+	defer s.searching.Unlock()
 	g, err := s.store.Find(id)
 	if errors.Is(err, dataset.ErrNotFound) {
 		return nil, fmt.Errorf("%w: %s", metrics.ErrNoGame, text)

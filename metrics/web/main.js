@@ -134,9 +134,8 @@ function showStatus() {
       text = status.runs.length > 1 ? `${status.runs.length} runs, laid over each other` : "This run is not going on now";
     }
     if (ran && status.runs.length === 1) text += ` · ran for ${ran}`;
-    const { done, left, note } = status.progress;
+    const { done, left } = status.progress;
     if (done > 0) text += ` · ${Math.floor(100 * done)} %` + (left > 0 ? `, ${duration(left)} left` : "");
-    if (note) text += " · " + note;
     const damaged = status.runs.reduce((n, r) => n + r.damaged, 0);
     if (damaged) text += ` · ${damaged} damaged lines of the history were skipped`;
   }

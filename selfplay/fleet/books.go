@@ -109,9 +109,6 @@ func (in *Intake) write(n netKey, batch []*message, whole bool) error {
 		in.open[o.id] = o
 		b.open = append(b.open, o)
 		in.roster.stored(m.key, m.game, newest)
-		if in.c.Stored != nil {
-			in.c.Stored(m.game)
-		}
 	}
 	in.settle(b)
 	return nil
@@ -128,7 +125,7 @@ func (in *Intake) settle(b *book) {
 			in.ack(r)
 		}
 		delete(in.open, o.id)
-		in.c.Metrics.FleetStored(max(now.Sub(o.at), 0)) // the queue's clock may have been ahead
+		in.c.Metrics.FleetStored(now.Sub(o.at))
 	}
 	b.open = b.open[:0]
 }

@@ -33,7 +33,6 @@ type IntakeConfig struct {
 	// Verify plays a game again with its net. It may be nil: then games whose
 	// result only this could confirm are refused.
 	Verify func(context.Context, *dataset.Game) (Verification, error)
-	Stored func(*dataset.Game) // each game that has been stored; may be nil
 	// Patient tells errors of storing that go away when room is made.
 	Patient func(error) bool
 	Say     func(format string, a ...any)
