@@ -33,8 +33,9 @@ func newNetServer(nets netSource, v *rules.Variant, set *kernel.Set, enc *encode
 	return &netServer{nets: nets, variant: v, set: set, enc: enc, say: say, uses: map[*network.Net]int{}}
 }
 
-// keptNets is how many nets keep their memory: while games of one net end, those
-// of the next begin, and some games take longer than a net is the newest.
+// keptNets is how many nets have memory from the start, and keep it: while games
+// of one net end, those of the next begin, and some games take longer than a net
+// is the newest, the more so the better it plays.
 const keptNets = 3
 
 // netSource is where nets come from: a run's folder, or a trainer on another
@@ -120,6 +121,13 @@ func (s *netServer) adopt(w *network.Weights, p pointer) error {
 
 // load packs weights into the memory of an idle net, or into new memory.
 func (s *netServer) load(w *network.Weights) (*network.Net, error) {
+	for s.net == nil && len(s.idle) < keptNets {
+		n, err := network.NewOn(w, s.set)
+		if err != nil {
+			return nil, err
+		}
+		s.idle = append(s.idle, n)
+	}
 	last := len(s.idle) - 1
 	if last < 0 || s.idle[last].Form() != w.Form {
 		s.idle = nil
