@@ -63,8 +63,10 @@
 // limited and the server gives messages their ids. Whoever sent it, a game is
 // decoded, replayed and compared with the rules, and its net must be one that
 // the run has published. A result that the board does not show (a proven mate)
-// is proven again; a share of the games is played again with the net, and a
-// worker whose game differs is quarantined: its games are put aside.
+// is proven again, or the game is played again with its net if that is too hard;
+// where this machine cannot play it (another kernel set, the net is gone), it
+// counts unless a guest sent it. A share of all games is played again besides,
+// and a worker whose game differs is quarantined: its games are put aside.
 //
 // # Caveats
 //
