@@ -16,8 +16,6 @@ type Cache[G Game] struct {
 	entries []cached
 	ring    []float32 // logits, the oldest overwritten first
 	written uint64    // numbers ever put into ring
-	hits    uint64
-	asked   uint64
 }
 
 type cached struct {
@@ -43,25 +41,9 @@ func (c *Cache[G]) Wrap(inner Evaluator[G]) Evaluator[G] {
 	return &caching[G]{cache: c, inner: inner, timed: timed}
 }
 
-// Clear forgets everything, as is due when the net changes.
-func (c *Cache[G]) Clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.entries)
-	c.written, c.hits, c.asked = 0, 0, 0
-}
-
-// Hits returns how many of the positions asked for were known.
-func (c *Cache[G]) Hits() (hits, asked uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.hits, c.asked
-}
-
 func (c *Cache[G]) find(key uint64, logits []float32, v *rules.Value, plies *float32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asked++
 	e := &c.entries[key&uint64(len(c.entries)-1)]
 	if e.key != key || int(e.count) != len(logits) || c.written-e.start > uint64(len(c.ring)) || plies != nil && e.plies < 0 {
 		return false
@@ -73,7 +55,6 @@ func (c *Cache[G]) find(key uint64, logits []float32, v *rules.Value, plies *flo
 	n := copy(logits, c.ring[at:])
 	copy(logits[n:], c.ring)
 	*v = e.value
-	c.hits++
 	return true
 }
 
@@ -112,12 +93,8 @@ func (e *caching[G]) Add(g G, moves []rules.Move, logits []float32, v *rules.Val
 
 // AddPlies may be asked for plies only if the inner evaluator knows them.
 func (e *caching[G]) AddPlies(g G, moves []rules.Move, logits []float32, v *rules.Value, plies *float32) {
-	key := g.CacheKey()
-	for _, m := range moves {
-		key = (key ^ uint64(m)) * 0x9e3779b97f4a7c15
-		key ^= key >> 29
-	}
-	if key = mix(key); e.cache.find(key, logits, v, plies) {
+	key := mix(rules.AddMoves(g.CacheKey(), moves))
+	if e.cache.find(key, logits, v, plies) {
 		return
 	}
 	if plies != nil {

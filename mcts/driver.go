@@ -82,6 +82,7 @@ type Driver[G Copyable[G]] struct {
 	arrived sync.Cond // an answer has come in
 	tree    *Tree
 	threads []thread[G]
+	faults  int64 // of the tree, already reported
 	err     error
 }
 
@@ -146,7 +147,8 @@ func knowsPlies[G Game](e Evaluator[G]) bool {
 
 // Search starts from nothing at g's position and searches until sims simulations
 // are done, the root is proven, the memory is used up, or ctx is done, which is
-// seen between two evaluations. Only a failing evaluator is an error; ctx is not.
+// seen between two evaluations. Only an evaluator that fails, or gives an answer
+// that is not finite, is an error; ctx is not.
 // g is left alone.
 func (d *Driver[G]) Search(ctx context.Context, g G, sims int, rng *rand.Rand) error {
 	d.mu.Lock()
@@ -217,6 +219,9 @@ func (d *Driver[G]) work(ctx context.Context, t *thread[G]) {
 			} else {
 				d.tree.Expand(leaf, t.logits[i][:t.counts[i]], t.values[i])
 			}
+		}
+		if n := d.tree.Faults(); n > d.faults && err == nil {
+			d.faults, err = n, errors.New("an answer is not finite")
 		}
 		if err != nil && d.err == nil {
 			d.err = fmt.Errorf("evaluate: %w", err)

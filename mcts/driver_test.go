@@ -3,6 +3,7 @@ package mcts
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -187,6 +188,28 @@ func TestAFailingEvaluatorEndsTheSearch(t *testing.T) {
 	})
 }
 
+func TestAnAnswerThatIsNotFiniteEndsTheSearch(t *testing.T) {
+	o := DefaultDriverOptions()
+	o.Search.MaxBytes = 1 << 20
+	d := NewDriver(o, 20, func() *wide { return &wide{} }, func() Evaluator[*wide] {
+		return &batch[*wide]{f: func(g Game, moves []rules.Move, l []float32) rules.Value {
+			v := random(g, moves, l)
+			if len(g.(*wide).path) == 2 {
+				l[1] = float32(math.NaN())
+			}
+			return v
+		}}
+	})
+	for range 2 {
+		if err := d.Search(context.Background(), &wide{count: 20}, 1000, nil); err == nil || !strings.Contains(err.Error(), "not finite") {
+			t.Errorf("error %v", err)
+		}
+	}
+	if err := d.Search(context.Background(), &wide{count: 20}, 0, nil); err != nil {
+		t.Errorf("the error stayed: %v", err)
+	}
+}
+
 func TestTheTreeIsReusedBetweenMoves(t *testing.T) {
 	d := driver(2, 4, random, 0)
 	g := &wide{count: 20}
@@ -227,8 +250,8 @@ func TestASearchEndsWhenMemoryIsUsedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Read(func(tree *Tree) {
-		if !tree.Full() || tree.Best() < 0 || tree.Bytes() > 200_000 || tree.Fill() < 700 {
-			t.Errorf("full %v, %d bytes, %d thousandths", tree.Full(), tree.Bytes(), tree.Fill())
+		if !tree.full || tree.Best() < 0 || tree.Bytes() > 200_000 || tree.Fill() < 700 {
+			t.Errorf("full %v, %d bytes, %d thousandths", tree.full, tree.Bytes(), tree.Fill())
 		}
 	})
 }

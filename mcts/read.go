@@ -80,9 +80,6 @@ func (t *Tree) Proven() (rules.Outcome, bool) {
 	return provenOutcome(p, t.side), true
 }
 
-// ProvenPlies returns the plies from a proven root to the end on the line found.
-func (t *Tree) ProvenPlies() int { return int(t.nodes[root].distance) }
-
 // value of a node for its side to move.
 func (nd *node) value() rules.Value {
 	if nd.proof != unproven {

@@ -394,9 +394,6 @@ func (t *Tree) Done() bool {
 	return r.proof != unproven || t.full || t.spent || r.state == expanded && t.started >= t.budget
 }
 
-// Full tells whether the search ended because memory was used up.
-func (t *Tree) Full() bool { return t.full }
-
 // Pending returns the number of leaves that wait for an answer.
 func (t *Tree) Pending() int { return int(t.nodes[root].pending) }
 

@@ -75,8 +75,8 @@ func TestProveMoveKeepsTheMove(t *testing.T) {
 	if !tree.ProveMove(5, won, 7) || !tree.ProveMove(3, won, 5) || tree.ProveMove(77, won, 1) {
 		t.Error("ProveMove misjudges the moves")
 	}
-	if m := tree.RootMoves()[tree.Best()]; m != 3 || tree.ProvenPlies() != 7 {
-		t.Errorf("best %d, %d plies", m, tree.ProvenPlies())
+	if m := tree.RootMoves()[tree.Best()]; m != 3 || tree.nodes[root].distance != 7 {
+		t.Errorf("best %d, %d plies", m, tree.nodes[root].distance)
 	}
 	policy := make([]float32, 9)
 	tree.ImprovedPolicy(policy)
@@ -236,8 +236,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	tree := NewTree(o, 30)
 	g := &wide{count: 30}
 	search(tree, g, 1_000_000, nil, random)
-	if !tree.Full() || tree.Bytes() > o.MaxBytes || tree.Nodes() < 150 {
-		t.Errorf("full %v, %d bytes, %d nodes", tree.Full(), tree.Bytes(), tree.Nodes())
+	if !tree.full || tree.Bytes() > o.MaxBytes || tree.Nodes() < 150 {
+		t.Errorf("full %v, %d bytes, %d nodes", tree.full, tree.Bytes(), tree.Nodes())
 	}
 	if tree.Best() < 0 || tree.Pending() != 0 {
 		t.Errorf("best %d, pending %d", tree.Best(), tree.Pending())

@@ -180,9 +180,6 @@ func (n *Net) Form() Form { return n.form }
 // map.
 func (n *Net) Meta() Meta { return n.meta }
 
-// Kernels returns the name of the kernel set in use.
-func (n *Net) Kernels() string { return n.set.Name() }
-
 // Scratch is the memory that one goroutine needs for forward passes of nets of
 // one form.
 type Scratch struct {

@@ -137,6 +137,15 @@ func (p *Position) CacheKey() uint64 {
 	return mix(mix(s.key+x)+y) ^ s.barred
 }
 
+// AddMoves adds a list of moves to a key: what an evaluator answers depends on the moves asked for as well.
+func AddMoves(key uint64, moves []Move) uint64 {
+	for _, m := range moves {
+		key = (key ^ uint64(m)) * 0x9e3779b97f4a7c15
+		key ^= key >> 29
+	}
+	return key
+}
+
 // mix is the finaliser of splitmix64.
 func mix(z uint64) uint64 {
 	z += 0x9e3779b97f4a7c15

@@ -44,7 +44,6 @@ type query struct {
 // defaults are what a query does not say.
 type defaults struct {
 	visits int64
-	time   time.Duration
 	lines  int
 }
 
@@ -93,7 +92,7 @@ func parseQuery(line []byte) (query, error) {
 
 // jobs turns a query into the positions that it asks about.
 func (q query) jobs(v *rules.Variant, d defaults) ([]job, error) {
-	visits, limit, lines := d.visits, d.time, d.lines
+	visits, limit, lines := d.visits, time.Duration(0), d.lines
 	if q.Visits != 0 || q.Time != 0 {
 		visits, limit = q.Visits, time.Duration(q.Time*float64(time.Second))
 		if q.Time > 0 {

@@ -120,9 +120,6 @@ func (e *Evaluator) SetNet(net *network.Net) {
 // evaluator answers nothing until SetNet.
 func (e *Evaluator) Forget() { e.net = nil }
 
-// Net returns the net that answers.
-func (e *Evaluator) Net() *network.Net { return e.net }
-
 // Evaluated returns how many positions the net has answered, those from the
 // cache not counted.
 func (e *Evaluator) Evaluated() uint64 { return e.evaluated }
@@ -270,11 +267,7 @@ func (c *recent) slot(key uint64) *answer { return &c.answers[key>>(64-cacheBits
 // key identifies everything that an answer depends on: the net, the position
 // with its history and the moves that are asked for. It is never 0.
 func (e *Evaluator) key(p *rules.Position, moves []rules.Move) uint64 {
-	h := p.CacheKey()
-	for _, m := range moves {
-		h = (h ^ uint64(m)) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
+	h := rules.AddMoves(p.CacheKey(), moves)
 	h = (h ^ e.salt) * 0x9e3779b97f4a7c15
 	return max(h^h>>29, 1)
 }

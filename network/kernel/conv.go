@@ -105,9 +105,6 @@ func (b Board) pixel(row, col int) int32 {
 // Board is the board the convolution was planned for.
 func (c *Conv3x3) Board() Board { return c.board }
 
-// Channels gives the number of input and output channels.
-func (c *Conv3x3) Channels() (in, out int) { return c.cin, c.cout }
-
 // Block is the largest number of images that go through the scratch memory at once. Any number may be given: it is
 // cut into equal parts.
 func (c *Conv3x3) Block() int { return c.block }

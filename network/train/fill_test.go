@@ -73,7 +73,7 @@ func TestFillEncodesTheSampledPositions(t *testing.T) {
 	if err := tr.Fill(list); err != nil {
 		t.Fatal(err)
 	}
-	b, e := tr.Batch(), tr.Encoder()
+	b, e := tr.Batch(), tr.encoder
 	p := e.Variant().Start()
 	truncated, resigned := 0, 0
 	for i, s := range list {
@@ -162,7 +162,7 @@ func TestHalfOfTheSamplesAreMirrored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	size, same := plain.Encoder().Size(), 0
+	size, same := plain.encoder.Size(), 0
 	for i := range list {
 		if slices.Equal(plain.Batch().Planes[i*size:(i+1)*size], mirrored.Batch().Planes[i*size:(i+1)*size]) {
 			same++
@@ -192,7 +192,7 @@ func TestRepliesAreTheOpponentsNextTargetsAsTheMoverSeesThem(t *testing.T) {
 	if err := tr.Fill(list); err != nil {
 		t.Fatal(err)
 	}
-	b, e := tr.Batch(), tr.Encoder()
+	b, e := tr.Batch(), tr.encoder
 	planes, squares := e.PolicyPlanes(), e.PolicySize()/e.PolicyPlanes()
 	p := e.Variant().Start()
 	replies := 0

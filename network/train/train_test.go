@@ -34,7 +34,7 @@ func weights(t testing.TB, spec, game string) (*network.Weights, *encode.Encoder
 // targets that can be learned: the policy prefers one move of each position,
 // the value depends on the side that moved first.
 func randomBatch(t *Trainer, n int, seed uint64) {
-	b, e := t.Batch(), t.Encoder()
+	b, e := t.Batch(), t.encoder
 	rng := rand.New(rand.NewPCG(seed, 3))
 	b.N, b.Index, b.Target = n, b.Index[:0], b.Target[:0]
 	p := e.Variant().Start()

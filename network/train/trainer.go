@@ -106,9 +106,6 @@ func (t *Trainer) Close() error { return t.graph.close() }
 // which must call its argument once: so the caller can measure the CPU time.
 func (t *Trainer) Account(f func(work func())) { t.graph.account = f }
 
-// Encoder returns the encoder of the trainer's game.
-func (t *Trainer) Encoder() *encode.Encoder { return t.encoder }
-
 // Batch returns the batch of the next step, to be filled by hand instead of by
 // Fill.
 func (t *Trainer) Batch() *Batch { return t.batch }

@@ -135,7 +135,7 @@ func TestTheFusedGraphAgreesWithGorgoniasStockOperations(t *testing.T) {
 		for i := range b.N { // near the output of a fresh net, where Huber's loss is a square
 			b.PliesLeft[i] = 40 + float32(i)
 			for j := range int32(i % 4) {
-				b.ReplyIndex, b.Reply = append(b.ReplyIndex, (j*101+int32(i)*17)%int32(tr.Encoder().PolicySize())), append(b.Reply, 1/float32(i%4))
+				b.ReplyIndex, b.Reply = append(b.ReplyIndex, (j*101+int32(i)*17)%int32(tr.encoder.PolicySize())), append(b.Reply, 1/float32(i%4))
 			}
 			b.ReplyOffsets[i+1] = int32(len(b.ReplyIndex))
 		}

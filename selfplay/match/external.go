@@ -51,12 +51,6 @@ func (e *External) Move(ctx context.Context, p *rules.Position, l protocol.Limit
 	return d, nil
 }
 
-// Transcript returns the last lines of the conversation.
-func (e *External) Transcript() []string { return e.engine.Transcript() }
-
-// Restarts returns how often the program was started again.
-func (e *External) Restarts() int { return e.engine.Restarts() }
-
 // GameOver does nothing: the engine hears of the next game.
 func (e *External) GameOver(rules.Outcome) {}
 

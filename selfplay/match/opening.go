@@ -18,10 +18,6 @@ type Openings struct {
 	// Book lists positions as SFEN; when there are any, pair k begins from entry k modulo their number, and then Plies
 	// random plies are played from there.
 	Book []string
-	// Balance, if set, gives the score of a position for the side to move, in [0,1]; openings further than Tolerance from
-	// an even score are thrown away and drawn again.
-	Balance   func(p *rules.Position) (float64, error)
-	Tolerance float64
 }
 
 // openingTries bounds the draws for one opening.
@@ -58,18 +54,9 @@ func (o Openings) pick(v *rules.Variant, seed uint64, k int) (opening, error) {
 		if p.Ply() < o.Plies || p.Outcome(len(moves)).Result != rules.Ongoing {
 			continue
 		}
-		if o.Balance != nil {
-			score, err := o.Balance(p)
-			if err != nil {
-				return opening{}, fmt.Errorf("opening %d: balance: %w", k+1, err)
-			}
-			if score < 0.5-o.Tolerance || score > 0.5+o.Tolerance {
-				continue
-			}
-		}
 		return opening{start: start.SFEN(), first: start.Side(), plies: p.Ply(), pos: p}, nil
 	}
-	return opening{}, fmt.Errorf("opening %d: none of %d random ones of %d plies is open and balanced", k+1, openingTries, o.Plies)
+	return opening{}, fmt.Errorf("opening %d: none of %d random ones of %d plies is open", k+1, openingTries, o.Plies)
 }
 
 // validate checks the options and every book entry.
@@ -77,9 +64,6 @@ func (o Openings) validate(v *rules.Variant) error {
 	var errs []error
 	if o.Plies < 0 || o.Plies > 400 {
 		errs = append(errs, fmt.Errorf("openings: %d random plies are not in 0..400", o.Plies))
-	}
-	if o.Balance != nil && !(o.Tolerance > 0 && o.Tolerance <= 0.5) {
-		errs = append(errs, fmt.Errorf("openings: a tolerance of %v is not in (0, 0.5]", o.Tolerance))
 	}
 	for i, s := range o.Book {
 		p, err := v.ParseSFEN(s)

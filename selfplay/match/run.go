@@ -58,8 +58,8 @@ func (o Options) header() Header {
 	for _, s := range o.Openings.Book {
 		fmt.Fprintln(h, s)
 	}
-	words := fmt.Sprintf("plies %d, book %d (%x), balanced %v", o.Openings.Plies, len(o.Openings.Book), h.Sum64(),
-		o.Openings.Balance != nil)
+	// "balanced" was an option once: journals keep the word.
+	words := fmt.Sprintf("plies %d, book %d (%x), balanced false", o.Openings.Plies, len(o.Openings.Book), h.Sum64())
 	if o.Clock.on() {
 		words += fmt.Sprintf(", clock %v+%v+%v", o.Clock.Initial, o.Clock.Increment, o.Clock.Byoyomi)
 	}

@@ -23,7 +23,6 @@ func TestLimitsAreWrittenForEachLanguage(t *testing.T) {
 		{Limits{MoveTime: 100 * time.Millisecond}, false, " movetime 100"},
 		{Limits{MoveTime: time.Microsecond}, false, " movetime 1"},
 		{Limits{Infinite: true}, true, " infinite"},
-		{Limits{Mate: 5}, false, " mate 5"},
 		{clock, false, " btime 3000 wtime 2000 byoyomi 1000"},
 		{clock, true, " btime 2000 wtime 3000 winc 1000 binc 1000"},
 		{increment, false, " btime 3000 wtime 2000 binc 100 winc 200"},

@@ -14,7 +14,6 @@ type Limits struct {
 	Depth    int           // plies
 	Nodes    int64         // positions
 	MoveTime time.Duration // for this move
-	Mate     int           // search for a mate in this many moves only
 	Infinite bool          // until stopped
 	Ponder   bool          // think on the opponent's time
 
@@ -45,7 +44,7 @@ func (l Limits) Validate() error {
 		key string
 		n   int64
 	}{
-		{"depth", int64(l.Depth)}, {"nodes", l.Nodes}, {"movetime", int64(l.MoveTime)}, {"mate", int64(l.Mate)},
+		{"depth", int64(l.Depth)}, {"nodes", l.Nodes}, {"movetime", int64(l.MoveTime)},
 		{"clock", int64(min(l.Clock[0], l.Clock[1]))}, {"increment", int64(min(l.Increment[0], l.Increment[1]))},
 		{"byoyomi", int64(l.Byoyomi)}, {"moves_to_go", int64(l.MovesToGo)},
 	} {

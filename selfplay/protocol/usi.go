@@ -317,9 +317,6 @@ func goArguments(l Limits, chess bool) string {
 	if l.MoveTime > 0 {
 		add("movetime", max(l.MoveTime.Milliseconds(), 1))
 	}
-	if l.Mate > 0 {
-		add("mate", int64(l.Mate))
-	}
 	if l.Infinite {
 		b.WriteString(" infinite")
 	}
