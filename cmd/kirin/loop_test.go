@@ -222,6 +222,29 @@ func TestARunIsContinuedOnlyWithItsOwnSettings(t *testing.T) {
 	mustRun(t, "train", "--dir", dir, "--set", "selfplay.workers=1", "--steps", "21")
 }
 
+func TestAStartThatWasKilledBeforeTheRunExistedIsBegunAgain(t *testing.T) {
+	dir := t.TempDir()
+	r := &runDir{dir: dir}
+	for _, name := range []string{"games", "weights", "train"} {
+		if err := os.Mkdir(r.path(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(r.path(".config.yaml.123.tmp"), []byte("half"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var f runFlags
+	if err := f.refuseForeign(dir); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(r.path("games", "x"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.refuseForeign(dir); err == nil || !strings.Contains(err.Error(), "a run without its config.yaml") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestASecondTrainerIsKeptOut(t *testing.T) {
 	dir := trained(t)
 	r, err := openRun(dir)

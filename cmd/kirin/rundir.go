@@ -142,10 +142,12 @@ func (f *runFlags) refuseForeign(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		switch e.Name() {
-		case "LOCK", "session": // left by a start that did not get further
-		case "games", "weights", "train":
-			return fmt.Errorf("%s holds a run without its config.yaml: put the file back, or use another --dir", dir)
+		switch name := e.Name(); {
+		case name == "LOCK", name == "session", strings.HasPrefix(name, ".config.yaml."): // left by a start that did not get further
+		case name == "games", name == "weights", name == "train":
+			if inside, err := os.ReadDir(filepath.Join(dir, name)); err != nil || len(inside) > 0 {
+				return fmt.Errorf("%s holds a run without its config.yaml: put the file back, or use another --dir", dir)
+			}
 		default:
 			return fmt.Errorf("%s is not empty and not a run: use another --dir", dir)
 		}
