@@ -11,7 +11,7 @@ import (
 
 func TestARunMeasuresItsHealth(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	mustRun(t, tiny(dir, "--steps", "60", "--set", "train.soft_weight=1", "--set", "train.reply_weight=0.2", "--set", "train.surprise=0.5")...)
+	mustRun(t, tiny(dir, "--steps", "200", "--set", "train.soft_weight=1", "--set", "train.reply_weight=0.2", "--set", "train.surprise=0.5")...)
 	log, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestARunMeasuresItsHealth(t *testing.T) {
 		{"kirin_selfplay_first_player_score_ratio", 0, 1},
 		{"kirin_selfplay_repetition_ratio", 0, 1},
 		{"kirin_selfplay_game_plies_count", 1, 1e6},
-		{"kirin_train_staleness_steps", 0, 60},
+		{"kirin_train_staleness_steps", 0, 200},
 		{"kirin_train_largest_activation", 0.01, 1e4},
 		{"kirin_train_policy_accuracy_ratio", 0, 1},
 		{`kirin_train_loss{head="policy"}`, 0.1, 5},
