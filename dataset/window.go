@@ -178,23 +178,11 @@ func (w *Window) Games() int { return len(w.games) - w.head }
 // Game returns the i-th game in the window, the oldest first.
 func (w *Window) Game(i int) *CompactGame { return w.games[w.head+i] }
 
-// Limit returns the number of positions that the growth law allows now.
-func (w *Window) Limit() int64 { return w.o.Size(w.added) }
-
 // Bytes returns the memory that the window's games take.
 func (w *Window) Bytes() int64 { return w.bytes }
 
-// Added returns the number of positions ever added, those of skipped games included (see [Window.Skip]).
+// Added returns the number of positions ever added.
 func (w *Window) Added() int64 { return w.added }
-
-// Has tells whether a game has been added. Of games that have left the window since, the last 262144 are known.
-func (w *Window) Has(id ID) bool {
-	_, ok := w.known[id]
-	return ok
-}
-
-// Skip counts positions that were played before those added: the window then has the size that it would have had.
-func (w *Window) Skip(positions int64) { w.added += positions }
 
 // ErrEmpty: nothing to sample from.
 var ErrEmpty = errors.New("the window holds no positions yet")
