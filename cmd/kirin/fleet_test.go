@@ -115,8 +115,8 @@ func waitUntil(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// uniqueGames counts the games of a run, and fails when one is there twice.
-func uniqueGames(t *testing.T, dir string) int {
+// indexOfRun lists the games of a run.
+func indexOfRun(t *testing.T, dir string) []dataset.Entry {
 	t.Helper()
 	store, err := dataset.OpenStore(filepath.Join(dir, "games"), dataset.DefaultOptions())
 	if err != nil {
@@ -126,14 +126,20 @@ func uniqueGames(t *testing.T, dir string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return list
+}
+
+// uniqueGames counts the games of a run, and fails when one is there twice.
+func uniqueGames(t *testing.T, dir string) int {
+	t.Helper()
 	seen := map[dataset.ID]bool{}
-	for _, e := range list {
+	for _, e := range indexOfRun(t, dir) {
 		if seen[e.ID] {
 			t.Errorf("game %v is stored twice", e.ID)
 		}
 		seen[e.ID] = true
 	}
-	return len(list)
+	return len(seen)
 }
 
 // twoHosts makes two hosts beside this one: namespaces joined by a bridge.
