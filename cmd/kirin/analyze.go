@@ -64,7 +64,7 @@ begun is answered with what is known, what has not with "no_more").`,
 	}
 	f.game.add(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.net, "net", "", "net: FILE, RUN@latest, RUN@first, RUN@STEP, shipped (default as kirin engine)")
+	fl.StringVar(&f.net, "net", "", "net: FILE, RUN or RUN@latest, RUN@first, RUN@STEP, shipped (default as kirin engine)")
 	fl.IntVar(&f.atOnce, "at-once", 1, "positions analyzed at the same time")
 	fl.IntVar(&f.options.Threads, "threads", 1, "threads for each position")
 	fl.IntVar(&f.options.HashMB, "hash", f.options.HashMB, "memory of each search tree in MB")

@@ -11,10 +11,15 @@ import (
 // configuration asks for a cheap start and the net has learned nothing yet, an
 // evaluator that costs nothing and knows as little.
 func (r *runDir) evaluator(net *network.Net, batch int) selfplay.Evaluator {
-	if r.cfg.Loop.CheapStart && net.Meta().Step == 0 {
+	if r.blind(net) {
 		return indifferent{}
 	}
 	return eval.New(net, batch)
+}
+
+// blind tells whether games with a net are played without it.
+func (r *runDir) blind(net *network.Net) bool {
+	return r.cfg.Loop.CheapStart && net.Meta().Step == 0
 }
 
 // indifferent takes all moves and all results to be equally likely: what its

@@ -45,7 +45,7 @@ argument and spoken to with "usi" or "xboard", kirin is an engine too.`,
 	}
 	g.add(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&net, "net", "", "net to play with: FILE, RUN@latest, RUN@first, RUN@STEP, shipped")
+	fl.StringVar(&net, "net", "", "net to play with: FILE, RUN or RUN@latest, RUN@first, RUN@STEP, shipped")
 	fl.IntVar(&o.Threads, "threads", o.Threads, "threads of a search")
 	fl.IntVar(&o.HashMB, "hash", o.HashMB, "memory of the search tree in MB")
 	fl.StringVar(&o.Level, "level", o.Level, "strength: beginner, easy, medium, hard or max")

@@ -56,7 +56,7 @@ or the games of a run, or of a match's journal, as
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.net, "net", "", "net to export: FILE, RUN@latest, RUN@first, RUN@STEP")
+	fl.StringVar(&f.net, "net", "", "net to export: FILE, RUN or RUN@latest, RUN@first, RUN@STEP")
 	fl.StringVar(&f.games, "games", "", "run, or journal of a match, whose games to export")
 	fl.StringVar(&f.format, "format", "", "nets: "+strings.Join(netFormats, ", ")+"; games: "+strings.Join(gameFormats, ", "))
 	fl.StringVar(&f.out, "out", "", "file to write (usi, csa: - for standard output)")

@@ -419,10 +419,11 @@ func (v *verifier) verify(ctx context.Context, g *dataset.Game) (fleet.Verificat
 		if err := fits(w, v.run.variant, v.enc); err != nil {
 			return impossible("its net: %v", err)
 		}
-		if v.net, err = network.NewOn(w, set); err != nil {
+		n, err := network.NewOn(w, set)
+		if err != nil {
 			return fleet.Verification{}, err
 		}
-		v.name = name
+		v.net, v.name = n, name
 	}
 	again, err := playAgain(ctx, v.run, g, v.run.evaluator(v.net, 1))
 	if err != nil {

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return 0
 	case errors.As(err, &q):
 		return q.status
-	case ctx.Err() != nil && errors.Is(err, context.Canceled): // by Ctrl-C
+	case ctx.Err() != nil && ended(err): // by Ctrl-C
 		return 130
 	default:
 		fmt.Fprintf(stderr, "kirin: %v\n", err)

@@ -41,7 +41,7 @@ type matchFlags struct {
 
 // playerHelp tells how players are written.
 const playerHelp = `A player is one of
-  net:FILE  net:RUN@latest  net:RUN@first  net:RUN@STEP  net:shipped
+  net:FILE  net:RUN or net:RUN@latest  net:RUN@first  net:RUN@STEP  net:shipped
   random  material                                     fixed anchors
   usi:COMMAND  uci:COMMAND  cecp:COMMAND  gnu:COMMAND  another engine
 followed by settings after commas:

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -95,7 +97,7 @@ func (s *netServer) newest() (*network.Net, pointer, error) {
 	}
 	why := ""
 	if err != nil { // the net in use stays until a better one can be read
-		if why = err.Error(); why != s.said {
+		if why = err.Error(); why != s.said && !errors.Is(err, context.Canceled) {
 			s.say("the net of step %d stays in use: %v", s.now.step, err)
 		}
 	}

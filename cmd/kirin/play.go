@@ -53,7 +53,7 @@ input ends the game. Your king (or first royal) is at the bottom if you are sent
 	f.game.add(cmd)
 	f.game.addSFEN(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.net, "net", "", "net: FILE, RUN@latest, RUN@first, RUN@STEP, shipped (default as kirin engine)")
+	fl.StringVar(&f.net, "net", "", "net: FILE, RUN or RUN@latest, RUN@first, RUN@STEP, shipped (default as kirin engine)")
 	fl.StringVar(&f.level, "level", "easy", "its strength: "+strings.Join(protocol.LevelNames(), ", "))
 	fl.StringVar(&f.side, "side", "sente", "yours: sente (moves first), gote, or both (the net only gives hints)")
 	fl.StringVar(&f.handicap, "handicap", "", "start position by name; a wrong one lists them")

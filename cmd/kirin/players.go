@@ -56,6 +56,7 @@ type player struct {
 	current string // net of the evaluator
 	eval    selfplay.Evaluator
 	play    func(*network.Net) selfplay.Evaluator // what plays with a net
+	blind   func(*network.Net) bool               // its games are played without it
 	nets    map[string]*network.Net               // by sum, while games use it
 	evals   map[string]selfplay.Evaluator         // by sum of its net, while games use it
 	spare   *eval.Evaluator                       // one that no game uses any more, for the next net
@@ -91,15 +92,13 @@ func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
 	p.metrics.Working(p.name)
 	if ptr.sum != p.current {
 		p.current = ptr.sum
-		if p.spare != nil {
-			p.spare.SetNet(net)
-			p.eval, p.spare = p.spare, nil
-		} else if e, ok := p.eval.(*eval.Evaluator); ok {
-			p.eval = e.Beside(net)
+		if _, back := p.nets[ptr.sum]; back { // the trainer went back to a net whose games are under way still
+			p.server.release(net)
+			p.eval = p.evals[ptr.sum]
 		} else {
-			p.eval = p.play(net)
+			p.eval = p.evaluator(net)
+			p.nets[ptr.sum], p.evals[ptr.sum] = net, p.eval
 		}
-		p.nets[ptr.sum], p.evals[ptr.sum] = net, p.eval
 		p.metrics.Selfplay.NetStep.Set(float64(ptr.step))
 	}
 	n := p.number.Add(1) - 1
@@ -113,6 +112,24 @@ func (p *player) Next(ctx context.Context) (selfplay.Assignment, bool) {
 		Step:   int64(ptr.step),
 		Eval:   p.eval,
 	}, true
+}
+
+// evaluator returns what plays with a net, in memory that the player has if it
+// can.
+func (p *player) evaluator(net *network.Net) selfplay.Evaluator {
+	now, _ := p.eval.(*eval.Evaluator)
+	switch {
+	case p.blind(net):
+		return p.play(net)
+	case p.spare != nil:
+		e := p.spare
+		p.spare = nil
+		e.SetNet(net)
+		return e
+	case now != nil:
+		return now.Beside(net)
+	}
+	return p.play(net)
 }
 
 // gameStore is where a player's finished games go.
@@ -328,6 +345,7 @@ func (cr *crew) start(ctx context.Context, r *runDir, c crewConfig) error {
 			limit:    c.limit,
 			starts:   starts,
 			play:     func(net *network.Net) selfplay.Evaluator { return r.evaluator(net, r.cfg.Selfplay.Games) },
+			blind:    r.blind,
 			finished: c.finished,
 			running:  map[string]int{},
 			nets:     map[string]*network.Net{},
@@ -401,11 +419,24 @@ func (cr *crew) wait() error {
 // mix derives a seed from two numbers.
 func mix(a, b uint64) uint64 { return rand.NewPCG(a, b).Uint64() }
 
+// ignoreCancel drops an error that says only that a context has ended.
 func ignoreCancel(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if ended(err) {
 		return nil
 	}
 	return err
+}
+
+// ended tells whether an error says only that a context has ended; of several
+// joined ones each must.
+func ended(err error) bool {
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return ended(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(one error) bool { return !ended(one) })
+	}
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // sleep waits and reports whether ctx is still alive.

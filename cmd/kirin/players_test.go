@@ -6,14 +6,40 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"kirin/configs"
 	"kirin/dataset"
 	"kirin/metrics"
 	"kirin/network"
+	"kirin/network/encode"
+	"kirin/network/kernel"
+	"kirin/rules"
+	"kirin/selfplay"
 )
+
+func TestAnErrorBesideTheEndOfAContextIsNoMereEnd(t *testing.T) {
+	full := errors.New("the disk is full")
+	for _, c := range []struct {
+		err  error
+		mere bool
+	}{
+		{nil, false},
+		{full, false},
+		{context.Canceled, true},
+		{fmt.Errorf("run a: %w", context.DeadlineExceeded), true},
+		{errors.Join(context.Canceled, fmt.Errorf("run b: %w", context.Canceled)), true},
+		{errors.Join(fmt.Errorf("run a: %w", full), context.Canceled), false},
+		{fmt.Errorf("train: %w", errors.Join(context.Canceled, full)), false},
+	} {
+		if got := ignoreCancel(c.err) == nil; got != (c.mere || c.err == nil) || ended(c.err) != c.mere {
+			t.Errorf("%v is dropped: %v", c.err, got)
+		}
+	}
+}
 
 // brokenNets is a source whose nets cannot be read.
 type brokenNets struct{ err error }
@@ -40,8 +66,93 @@ func TestANewNetThatCannotBeReadIsMentionedOnce(t *testing.T) {
 	}
 	nets.err = errors.New("it is empty")
 	ask()
+	nets.err = fmt.Errorf("fetch: %w", context.Canceled)
+	ask()
 	if n := strings.Count(said.String(), "\n"); n != 2 {
 		t.Errorf("%q", said.String())
+	}
+}
+
+// noStore takes games and forgets them.
+type noStore struct{}
+
+func (noStore) append(context.Context, *dataset.Game) error { return nil }
+func (noStore) retire(string) error                         { return nil }
+func (noStore) close() error                                { return nil }
+
+// aPlayer is a player of minishogi with nets of the given steps; next begins a
+// game with the newest, end ends one.
+func aPlayer(t *testing.T, r *runDir) (p *player, next func(step int) selfplay.Evaluator, end func(step int)) {
+	t.Helper()
+	v, err := rules.Load("minishogi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	enc, err := encode.New(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts, err := selfplay.NewStarts(v, r.cfg.Selfplay.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nets := &freshNets{enc: enc}
+	p = &player{
+		server: newNetServer(nets, v, kernel.Best(), enc, t.Logf), games: noStore{}, metrics: metrics.New(), number: &atomic.Int64{}, starts: starts,
+		play: func(net *network.Net) selfplay.Evaluator { return r.evaluator(net, 1) }, blind: r.blind,
+		running: map[string]int{}, nets: map[string]*network.Net{}, evals: map[string]selfplay.Evaluator{},
+	}
+	next = func(step int) selfplay.Evaluator {
+		t.Helper()
+		nets.step, p.server.at = step, time.Time{}
+		a, ok := p.Next(t.Context())
+		if !ok || a.Step != int64(step) || a.Net != fmt.Sprint(step) {
+			t.Fatalf("step %d: %+v", step, a)
+		}
+		return a.Eval
+	}
+	end = func(step int) {
+		t.Helper()
+		if err := p.Append(&dataset.Game{Net: fmt.Sprint(step)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p, next, end
+}
+
+func TestANetThatComesBackWhileItsGamesRunIsTheOneThatTheyHave(t *testing.T) {
+	cfg, err := configs.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, next, end := aPlayer(t, &runDir{cfg: cfg})
+	first := next(1)
+	next(2)
+	if again := next(1); again != first { // the trainer went back to its last checkpoint
+		t.Error("the games of one net have two evaluators")
+	}
+	for _, step := range []int{1, 2, 1} {
+		end(step)
+	}
+	next(3)
+	end(3)
+	if len(p.server.uses) != 1 || len(p.nets) != 1 || len(p.evals) != 1 {
+		t.Errorf("%d nets are in use, the player has %d with %d evaluators", len(p.server.uses), len(p.nets), len(p.evals))
+	}
+}
+
+func TestACheapStartIsBlindAlsoWhenTheTrainerGoesBackToIt(t *testing.T) {
+	cfg, err := configs.Load("", "loop.cheap_start=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, next, end := aPlayer(t, &runDir{cfg: cfg})
+	for _, step := range []int{0, 1, 2, 0, 3, 0} {
+		_, blind := next(step).(indifferent)
+		if blind != (step == 0) {
+			t.Errorf("step %d: it plays without the net: %v", step, blind)
+		}
+		end(step)
 	}
 }
 

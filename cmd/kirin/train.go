@@ -84,7 +84,7 @@ func (f *loopFlags) add(cmd *cobra.Command) {
 	f.fleet.add(cmd)
 	cmd.Flags().DurationVar(&f.duration, "for", 0, "stop after this time, for example 10m or 8h (0: no limit)")
 	cmd.Flags().IntVar(&f.steps, "steps", 0, "stop at this training step of the run (0: no limit)")
-	cmd.Flags().StringVar(&f.from, "from", "", "start a new run from these weights: FILE, RUN@latest, RUN@STEP")
+	cmd.Flags().StringVar(&f.from, "from", "", "start a new run from these weights: FILE, RUN or RUN@latest, RUN@first, RUN@STEP")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object at the end")
 }
 
@@ -222,7 +222,7 @@ func (f *loopFlags) loop(ctx context.Context, cancel func(), r *runDir, l *learn
 	watch := func(g *dataset.Game, p *rules.Position) { o.web.board.show(g, p) }
 	rt, err := newRater(r, l, o.set, &o.web.ratings)
 	if err != nil {
-		return err
+		return errors.Join(err, o.fleet.stop())
 	}
 	var rating error
 	rated := make(chan struct{})
