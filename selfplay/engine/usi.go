@@ -77,8 +77,8 @@ func (u *usiServer) handle(line string) (quit bool) {
 		if err := u.setOption(f[1:]); err != nil {
 			u.explain(err)
 		}
-	case "usinewgame":
-		u.silence()
+	case "usinewgame": // sent between games, but every "go" gets its answer
+		u.stop()
 		u.newGame()
 	case "position":
 		if err := u.position(f[1:]); err != nil {
@@ -91,9 +91,9 @@ func (u *usiServer) handle(line string) (quit bool) {
 	case "ponderhit":
 		u.ponderHit()
 	case "gameover":
-		u.silence()
-	case "quit":
-		u.silence()
+		u.stop()
+	case "quit": // the only one after which nobody waits for an answer
+		u.abandon()
 		return true
 	default:
 		u.explain(fmt.Errorf("unknown command %q", f[0]))
@@ -238,12 +238,6 @@ func (u *usiServer) ponderHit() {
 	case u.thinking():
 		u.ctl.hit()
 	}
-}
-
-// silence ends a search without an answer.
-func (u *usiServer) silence() {
-	u.abandon()
-	u.held = nil
 }
 
 // answer writes "bestmove" or "checkmate".

@@ -98,11 +98,31 @@ func TestUSIPondersUntilTheHit(t *testing.T) {
 	c.send("go ponder btime 1000 wtime 1000")
 	c.send("stop")
 	c.until("bestmove")
-	c.send("go ponder btime 1000 wtime 1000")
-	c.send("gameover draw")
-	c.quiet(100*time.Millisecond, "bestmove")
-	c.send("go nodes 3")
-	c.until("bestmove")
+}
+
+func TestEveryGoIsAnsweredOnceWhateverEndsTheSearch(t *testing.T) {
+	c := serveUSIClient(t, testConfig("minishogi", 0))
+	c.send("isready")
+	c.until("readyok")
+	for _, end := range []string{"stop", "usinewgame", "gameover win", "usinewgame\nstop", "stop\nusinewgame\ngameover lose"} {
+		for _, search := range []string{"go infinite", "go ponder btime 1000 wtime 1000", "go ponder nodes 1", "go nodes 1", "go mate infinite"} {
+			c.send("position startpos moves 3e3d")
+			c.send("%s", search)
+			c.send("%s", end)
+			c.send("isready")
+			answers := 0
+			for _, line := range c.until("readyok") {
+				if strings.HasPrefix(line, "bestmove ") || strings.HasPrefix(line, "checkmate ") {
+					answers++
+				}
+			}
+			if answers != 1 {
+				t.Errorf("%s, %q: %d answers", search, end, answers)
+			}
+		}
+	}
+	c.send("go infinite")
+	c.send("quit")
 }
 
 func TestUSIKnowsMatesAndDeclarations(t *testing.T) {
