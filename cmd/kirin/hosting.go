@@ -72,26 +72,53 @@ type host struct {
 // fleetDir is where a run keeps what belongs to its workers.
 func (r *runDir) fleetDir() string { return r.path("fleet") }
 
+// check finds what is wrong with the flags alone, before anything is begun.
+func (f *hostFlags) check() error {
+	switch {
+	case !f.wanted():
+		if f.http != "" || f.open || f.advertise != "" || f.queue != "" || f.creds != "" || f.verify >= 0 {
+			return errors.New("--http, --open, --advertise, --queue, --nats-creds and --verify need --listen or --nats")
+		}
+		return nil
+	case f.listen != "" && f.nats != "":
+		return errors.New("give either --listen, for an embedded queue, or --nats, for one that runs elsewhere")
+	case f.nats != "" && f.http == "":
+		return errors.New("--nats: add --http HOST:PORT, where workers fetch weights")
+	}
+	for _, a := range [][2]string{{"--listen", f.listen}, {"--http", f.http}} {
+		if a[1] == "" {
+			continue
+		}
+		_, port, err := net.SplitHostPort(a[1])
+		if err == nil {
+			_, err = net.LookupPort("tcp", port)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %q is not HOST:PORT, for example 127.0.0.1:5475: %w", a[0], a[1], err)
+		}
+	}
+	if u, err := url.Parse(f.advertise); f.advertise != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "") {
+		return fmt.Errorf("--advertise: %q is not a URL, for example http://desk.lan:5476", f.advertise)
+	}
+	if f.queue != "" {
+		if err := fleet.CheckQueue(f.queue); err != nil {
+			return fmt.Errorf("--%w", err)
+		}
+	}
+	return nil
+}
+
 // start opens the run to workers; nil when no flag asks for it. fault is called
 // when it fails later.
 func (f *hostFlags) start(ctx context.Context, r *runDir, l *learner, fault func()) (_ *host, err error) {
 	if !f.wanted() {
-		if f.http != "" || f.open || f.advertise != "" || f.queue != "" || f.creds != "" || f.verify >= 0 {
-			return nil, errors.New("--http, --open, --advertise, --queue, --nats-creds and --verify need --listen or --nats")
-		}
 		return nil, nil
-	}
-	if f.listen != "" && f.nats != "" {
-		return nil, errors.New("give either --listen, for an embedded queue, or --nats, for one that runs elsewhere")
 	}
 	if r.cfg.Schedule != "free" {
 		return nil, fmt.Errorf("%s: the %s schedule plays and trains in one process: --listen and --nats need the free schedule", r.dir, r.cfg.Schedule)
 	}
 	if f.queue == "" {
 		f.queue = fleet.DefaultQueue
-	}
-	if err := fleet.CheckQueue(f.queue); err != nil {
-		return nil, fmt.Errorf("--%w", err)
 	}
 	o := f.options
 	if f.listen != "" {
@@ -115,11 +142,8 @@ func (f *hostFlags) start(ctx context.Context, r *runDir, l *learner, fault func
 		return nil, err
 	}
 	c := fleet.ServerConfig{Address: f.listen, Dir: filepath.Join(r.fleetDir(), "queue"), Names: fleet.Names{Queue: f.queue}, Say: l.say}
-	w := fleet.WebConfig{Keys: keys, Options: o, File: h.netFile}
+	w := fleet.WebConfig{Address: f.http, Keys: keys, Options: o, File: h.netFile}
 	if err := f.secure(r, keys, &c, &w); err != nil {
-		return nil, err
-	}
-	if w.Address, err = f.webAddress(); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -198,17 +222,6 @@ func (f *hostFlags) secure(r *runDir, keys *fleet.Keys, c *fleet.ServerConfig, w
 func loopback(name string) bool {
 	ip := net.ParseIP(name)
 	return name == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// webAddress is where weights are served, empty to derive it from the queue's.
-func (f *hostFlags) webAddress() (string, error) {
-	switch {
-	case f.http != "":
-		return f.http, nil
-	case f.nats != "":
-		return "", errors.New("--nats: add --http HOST:PORT, where workers fetch weights")
-	}
-	return "", nil
 }
 
 // nextPort is the address of the port after another.

@@ -84,6 +84,11 @@ func (f *selfplayFlags) joinRun(ctx context.Context, stderr io.Writer) error {
 	}
 	r := &runDir{dir: f.dir}
 	m := metrics.New()
+	closeWeb, err := f.serveMetrics(m, p)
+	if err != nil {
+		return err
+	}
+	defer closeWeb()
 	var enc *encode.Encoder
 	c.Dir, c.Codec, c.Metrics, c.Say = f.dir, dataset.NewCodec(), m, p.say
 	c.Check = func(w *fleet.Welcome) error {
@@ -191,11 +196,7 @@ func (f *selfplayFlags) playJoined(ctx context.Context, r *runDir, m *metrics.Me
 	}
 	w := link.Welcome()
 	m.SetRun(w.Run, r.variant.Name(), r.variant.Rules(), r.cfg.Net.Spec)
-	ctx, cancel, closeWeb, err := f.bounded(ctx, m, p)
-	if err != nil {
-		return err
-	}
-	defer closeWeb()
+	ctx, cancel := f.bounded(ctx)
 	defer cancel()
 	go func() {
 		select {

@@ -91,11 +91,12 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel, closeWeb, err := f.bounded(ctx, m, p)
+	closeWeb, err := f.serveMetrics(m, p)
 	if err != nil {
 		return err
 	}
 	defer closeWeb()
+	ctx, cancel := f.bounded(ctx)
 	defer cancel()
 	crew := &crew{}
 	mon := newMonitor(m, crew)
@@ -125,17 +126,12 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 	return f.watch(ctx, cancel, m, mon, crew, p, func(rates) {})
 }
 
-// bounded ends ctx after --for, and serves the metrics until closeWeb.
-func (f *selfplayFlags) bounded(ctx context.Context, m *metrics.Metrics, p *progress) (_ context.Context, cancel, closeWeb func(), err error) {
-	if closeWeb, err = f.serveMetrics(m, p); err != nil {
-		return nil, nil, nil, err
-	}
+// bounded ends ctx after --for.
+func (f *selfplayFlags) bounded(ctx context.Context) (context.Context, func()) {
 	if f.duration > 0 {
-		ctx, cancel = context.WithTimeout(ctx, f.duration)
-	} else {
-		ctx, cancel = context.WithCancel(ctx)
+		return context.WithTimeout(ctx, f.duration)
 	}
-	return ctx, cancel, closeWeb, nil
+	return context.WithCancel(ctx)
 }
 
 // serveMetrics serves /metrics where --web says.

@@ -103,6 +103,9 @@ func (f *loopFlags) train(ctx context.Context, p *progress, play bool) (r *runDi
 	if f.duration < 0 || f.cpu < 0 || f.games < 0 || f.steps < 0 {
 		return nil, nil, fmt.Errorf("--for, --cpu, --games and --steps cannot be negative")
 	}
+	if err := f.fleet.check(); err != nil {
+		return nil, nil, err
+	}
 	if f.from != "" {
 		file, err := netFile(f.from)
 		if err == nil {
