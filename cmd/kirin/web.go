@@ -25,6 +25,7 @@ type web struct {
 	monitor  *monitor
 	board    liveBoard
 	ratings  ratingTable
+	disk     diskMeter
 	fault    error // of the last point that could not be written
 }
 
@@ -68,7 +69,7 @@ func (w *web) record(now time.Time, l *learner) {
 // point writes a point of the curves.
 func (w *web) point(now time.Time, l *learner) {
 	w.monitor.health()
-	l.run.measureDisk(l.metrics)
+	w.disk.measure(l.run, l.metrics)
 	err := w.recorder.Record(now, l.status.step.Load(), l.status.games.Load())
 	if err != nil && waitable(err) {
 		l.metrics.Wait("log", waitReason(err), err.Error())
