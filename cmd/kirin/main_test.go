@@ -101,6 +101,7 @@ func TestArgumentsThatAreWrongGetOneSentence(t *testing.T) {
 		{"train --set train.bach_size=1 --dir " + dir, `did you mean "train.batch_size"?`},
 		{"train --for -1s --dir " + dir, "cannot be negative"},
 		{"learn --for x", "invalid argument"},
+		{"selfplay --games -1 --dir " + dir, "cannot be negative"},
 		{"selfplay --dir " + dir, "is not a run"},
 		{"check --dir " + dir, "is not a run"},
 		{"watch " + dir, "is not a run"},

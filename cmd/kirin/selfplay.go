@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,8 +51,8 @@ start if need be. See docs/fleet.md.`,
 	}
 	fl := cmd.Flags()
 	fl.Var((*given)(&f.dir), "dir", "folder of the run")
-	fl.DurationVar(&f.duration, "for", 0, "stop after this time")
-	fl.Int64Var(&f.games, "games", 0, "stop after this many games")
+	fl.DurationVar(&f.duration, "for", 0, "stop after this time (0: no limit)")
+	fl.Int64Var(&f.games, "games", 0, "stop after this many games (0: no limit)")
 	fl.StringVar(&f.name, "name", "", "name of these players among all that write into the folder (default p and the process's number, with --join a name that the worker's folder keeps)")
 	fl.IntVar(&f.workers, "workers", -1, "playing goroutines, 0 for one per core (default: the run's setting)")
 	fl.StringVar(&f.address, "web", "", "host:port for /metrics (default: none)")
@@ -64,6 +65,9 @@ start if need be. See docs/fleet.md.`,
 }
 
 func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
+	if f.duration < 0 || f.games < 0 {
+		return errors.New("--for and --games cannot be negative")
+	}
 	if f.join != "" {
 		return f.joinRun(ctx, stderr)
 	}
