@@ -295,6 +295,10 @@ func TestAPageIsToldOfBoardsPointsAndWaits(t *testing.T) {
 	if !s.WantsBoard() {
 		t.Error("no board is wanted though a page looks")
 	}
+	now := time.Now()
+	s.mu.Lock()
+	s.now = func() time.Time { return now } // however long the next lines take
+	s.mu.Unlock()
 	s.SetBoard(Board{Variant: "minishogi", SFEN: "rbsgk/4p/5/P4/KGSBR b - 1", Ply: 7, Value: 0.5})
 	if s.WantsBoard() {
 		t.Error("the next board is wanted at once")

@@ -167,19 +167,15 @@ func TestASelfplayProcessFeedsALearner(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer learner.Process.Kill()
-	for i := 0; ; i++ {
-		if _, err := os.Stat(filepath.Join(dir, "weights", "latest")); err == nil {
-			break
-		}
-		if i > 200 {
-			t.Fatalf("no weights were published\n%s", lerr)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	player, perr := program(t, "selfplay", "--dir", dir, "--name", "friend", "--for", "60s")
+	waitUntil(t, "weights are published", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "weights", "latest"))
+		return err == nil
+	})
+	player, perr := program(t, "selfplay", "--dir", dir, "--name", "friend")
 	if err := player.Start(); err != nil {
 		t.Fatal(err)
 	}
+	defer player.Process.Kill()
 	done := make(chan error, 1)
 	go func() { done <- learner.Wait() }()
 	select {
@@ -187,7 +183,7 @@ func TestASelfplayProcessFeedsALearner(t *testing.T) {
 		if err != nil {
 			t.Errorf("learn: %v\n%s", err, lerr)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(2 * time.Minute):
 		t.Errorf("the learner got no games\n%s\n%s", lerr, perr)
 	}
 	player.Process.Signal(os.Interrupt)
@@ -293,12 +289,20 @@ func TestAFolderThatCannotBeWrittenGetsOneSentence(t *testing.T) {
 	}
 }
 
+// allExact plays the newest games of a run again, at most the given number: how
+// many there are depends on how fast players and trainer were.
+func allExact(t *testing.T, dir string, most int) {
+	t.Helper()
+	n := min(len(indexOfRun(t, dir)), most)
+	out := mustRun(t, "replay", "--dir", dir, "--last", fmt.Sprint(n), "--verify", "--json")
+	if exact := strings.Count(out, `"exact":true`); exact != n || n == 0 {
+		t.Errorf("%d of %d games are exact:\n%s", exact, n, out)
+	}
+}
+
 func TestStoredGamesAreReproducedBitForBit(t *testing.T) {
 	dir := trained(t)
-	out := mustRun(t, "replay", "--dir", dir, "--last", "5", "--verify", "--json")
-	if n := strings.Count(out, `"exact":true`); n != 5 {
-		t.Errorf("%d of 5 games are exact:\n%s", n, out)
-	}
+	allExact(t, dir, 5)
 	if out := mustRun(t, "replay", "--dir", dir, "--last", "1"); !strings.Contains(out, "game ") {
 		t.Errorf("got %q", out)
 	}
@@ -350,10 +354,9 @@ func TestTheNetPlaysAsAnEngineWithAndWithoutTheSubcommand(t *testing.T) {
 		if err := c2.Start(); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { c2.Process.Kill() })
 		fmt.Fprint(in, c.in)
-		for i := 0; i < 200 && !strings.Contains(out.String(), c.want); i++ {
-			time.Sleep(50 * time.Millisecond)
-		}
+		waitUntil(t, fmt.Sprintf("kirin %v answers %s", c.args, c.want), func() bool { return strings.Contains(out.String(), c.want) })
 		in.Close()
 		if err := c2.Wait(); err != nil || !strings.Contains(out.String(), c.want) {
 			t.Errorf("kirin %v: %v\n%s", c.args, err, out.String())

@@ -162,20 +162,37 @@ func TestAnInterruptEndsACommandWithItsStatusAndNoError(t *testing.T) {
 		t.Fatal(err)
 	}
 	sfen := strings.TrimSuffix(row, "\tnone\t39\t-\n")
+	journal := filepath.Join(t.TempDir(), "match.jsonl")
 	for _, args := range [][]string{
 		{"engine"},
 		{"analyze", "--net", untrained(t, "minishogi", "1x16")},
 		{"mate", "--variant", "shogi", "--nodes", "2000000000", "--sfen", sfen},
 		{"mate", "--variant", "shogi", "--nodes", "2000000000", "--check", mates},
-		{"match", "--a", "random", "--b", "random", "--games", "1000000", "--json"},
+		{"match", "--a", "random", "--b", "random", "--games", "1000000", "--json", "--journal", journal},
 	} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		in, never := io.Pipe()
-		timer := time.AfterFunc(500*time.Millisecond, interrupt)
+		ended := make(chan struct{})
+		go func() {
+			defer interrupt()
+			if args[0] != "match" {
+				time.Sleep(200 * time.Millisecond) // earlier or later is as good
+				return
+			}
+			for ctx.Err() == nil { // until games have ended
+				if b, _ := os.ReadFile(journal); bytes.Count(b, []byte("\n")) > 4 {
+					return
+				}
+				select {
+				case <-ended:
+					return
+				case <-time.After(20 * time.Millisecond):
+				}
+			}
+		}()
 		var out, errs bytes.Buffer
 		status := run(ctx, args, in, &out, &errs)
-		timer.Stop()
-		interrupt()
+		close(ended)
 		if status != 130 || strings.Contains(errs.String(), "canceled") {
 			t.Errorf("kirin %s: exit status %d, %s", strings.Join(args, " "), status, errs.String())
 		}
