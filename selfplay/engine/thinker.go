@@ -22,7 +22,7 @@ type control struct {
 	halt   context.CancelFunc
 	start  time.Time    // of the search
 	ponder atomic.Bool  // on the opponent's time: the clock does not count yet
-	began  atomic.Int64 // since when it counts, Unix nanoseconds
+	began  atomic.Int64 // since when it counts, in nanoseconds from start
 }
 
 // newControl begins the clock now.
@@ -30,23 +30,20 @@ func newControl(ponder bool) *control {
 	c := &control{start: time.Now()}
 	c.ctx, c.halt = context.WithCancel(context.Background())
 	c.ponder.Store(ponder)
-	c.began.Store(c.start.UnixNano())
 	return c
 }
 
 // hit tells that the opponent has played the expected move: the clock counts from now on.
 func (c *control) hit() {
-	c.began.Store(time.Now().UnixNano())
+	c.began.Store(int64(c.spent()))
 	c.ponder.Store(false)
 }
 
 // stopped tells whether the search has been told to stop.
 func (c *control) stopped() bool { return c.ctx.Err() != nil }
 
-// elapsed is the time on the clock.
-func (c *control) elapsed() time.Duration {
-	return time.Duration(time.Now().UnixNano() - c.began.Load())
-}
+// elapsed is the time on the clock. Setting the machine's clock does not change it.
+func (c *control) elapsed() time.Duration { return c.spent() - time.Duration(c.began.Load()) }
 
 // spent is the time since the search began, that on the opponent's time too: what its reports count by.
 func (c *control) spent() time.Duration { return time.Since(c.start) }

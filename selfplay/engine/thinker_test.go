@@ -167,3 +167,12 @@ func TestCECPCountsTheMovesToTheTimeControlBackWhenTheyAreTakenBack(t *testing.T
 		}
 	}
 }
+
+func TestTheClockCountsFromTheHitAndReportsFromTheStart(t *testing.T) {
+	c := newControl(true)
+	c.start = c.start.Add(-time.Hour) // as if the search had begun then
+	c.hit()
+	if c.elapsed() > time.Minute || c.spent() < time.Hour || c.ponder.Load() {
+		t.Errorf("the clock says %v of %v", c.elapsed(), c.spent())
+	}
+}
