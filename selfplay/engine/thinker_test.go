@@ -41,7 +41,6 @@ func TestReportsGoOnAfterALongPonderAndCountItsTime(t *testing.T) {
 	th, p := newTestThinker(t, "minishogi", "", time.Millisecond)
 	ctl := newControl(true)
 	ctl.start = ctl.start.Add(-time.Hour) // so long has it been pondering
-	ctl.began.Store(ctl.start.UnixNano())
 	o := maxOrder(t, protocol.Limits{Ponder: true, MoveTime: time.Minute}, ctl)
 	var times []time.Duration
 	o.tell = func(r report) {
