@@ -3,13 +3,18 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
+	"kirin/configs"
+	"kirin/dataset"
 	"kirin/network"
 	"kirin/network/encode"
+	"kirin/network/eval"
 	"kirin/network/kernel"
 	"kirin/rules"
+	"kirin/selfplay"
 )
 
 // freshNets is a source whose newest net is that of step, and has its number as sum.
@@ -103,4 +108,76 @@ func TestMemoryOfNetsThatNoGameUsesServesTheNextOnes(t *testing.T) {
 	if len(s.uses) != 0 {
 		t.Errorf("%d nets are still in use", len(s.uses))
 	}
+}
+
+// TestEveryGameIsAnsweredByItsOwnNet lets players that share one server begin and
+// end games while new nets come: each game's answers are those of the net that it
+// began with, though the memory of nets is used again.
+func TestEveryGameIsAnsweredByItsOwnNet(t *testing.T) {
+	cfg, err := configs.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const players, games, last = 3, 3, 60
+	first, _, _ := aPlayer(t, &runDir{cfg: cfg})
+	s := first.server
+	nets := s.nets.(*freshNets)
+	p := s.variant.Start()
+	moves := p.AppendMoves(nil)
+	answer := func(e selfplay.Evaluator) (string, error) {
+		logits, value := make([]float32, len(moves)), rules.Value{}
+		e.Add(p.Clone(), moves, logits, &value)
+		err := e.Flush()
+		return fmt.Sprint(value, logits), err
+	}
+	want, seen := map[string]string{}, map[string]bool{}
+	for step := range last + 1 {
+		w, err := nets.readNet(pointer{step: step})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := network.NewOn(w, s.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := answer(eval.New(n, 1))
+		if err != nil || seen[a] {
+			t.Fatalf("step %d answers as another, %v", step, err)
+		}
+		want[fmt.Sprint(step)], seen[a] = a, true
+	}
+	var wg sync.WaitGroup
+	for i := range players {
+		one, _, _ := aPlayer(t, &runDir{cfg: cfg})
+		one.server = s
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(i), 5))
+			running := make([]selfplay.Assignment, games)
+			for {
+				a := &running[rng.IntN(games)]
+				if a.Eval != nil {
+					if got, err := answer(a.Eval); err != nil || got != want[a.Net] {
+						t.Errorf("a game of the net of step %s gets other answers, %v", a.Net, err)
+						return
+					}
+					if rng.IntN(3) > 0 {
+						continue
+					}
+					if err := one.Append(&dataset.Game{Net: a.Net}); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				s.mu.Lock()
+				if nets.step++; nets.step > last {
+					s.mu.Unlock()
+					return
+				}
+				s.at = time.Time{} // the source is asked again
+				s.mu.Unlock()
+				*a, _ = one.Next(t.Context())
+			}
+		})
+	}
+	wg.Wait()
 }
