@@ -118,19 +118,26 @@ func TestEveryGameIsAnsweredByItsOwnNet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const players, games, last = 3, 3, 60
+	const players, games, last = 2, 2, 60
 	first, _, _ := aPlayer(t, &runDir{cfg: cfg})
 	s := first.server
 	nets := s.nets.(*freshNets)
-	p := s.variant.Start()
-	moves := p.AppendMoves(nil)
-	answer := func(e selfplay.Evaluator) (string, error) {
-		logits, value := make([]float32, len(moves)), rules.Value{}
-		e.Add(p.Clone(), moves, logits, &value)
-		err := e.Flush()
-		return fmt.Sprint(value, logits), err
+	var positions []*rules.Position // many, so that the net is asked, and no cache
+	for p := s.variant.Start(); len(positions) < 40; {
+		moves := p.AppendMoves(nil)
+		if p.Outcome(len(moves)).Result != rules.Ongoing {
+			break
+		}
+		positions = append(positions, p.Clone())
+		p.Do(moves[len(positions)%len(moves)])
 	}
-	want, seen := map[string]string{}, map[string]bool{}
+	answer := func(e selfplay.Evaluator, i int) (rules.Value, error) {
+		p, value := positions[i].Clone(), rules.Value{}
+		moves := p.AppendMoves(nil)
+		e.Add(p, moves, make([]float32, len(moves)), &value)
+		return value, e.Flush()
+	}
+	want := map[string][]rules.Value{}
 	for step := range last + 1 {
 		w, err := nets.readNet(pointer{step: step})
 		if err != nil {
@@ -140,11 +147,14 @@ func TestEveryGameIsAnsweredByItsOwnNet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := answer(eval.New(n, 1))
-		if err != nil || seen[a] {
-			t.Fatalf("step %d answers as another, %v", step, err)
+		e := eval.New(n, 1)
+		for i := range positions {
+			v, err := answer(e, i)
+			if err != nil || step > 0 && v == want[fmt.Sprint(step-1)][i] {
+				t.Fatalf("step %d answers as the one before, %v", step, err)
+			}
+			want[fmt.Sprint(step)] = append(want[fmt.Sprint(step)], v)
 		}
-		want[fmt.Sprint(step)], seen[a] = a, true
 	}
 	var wg sync.WaitGroup
 	for i := range players {
@@ -156,7 +166,8 @@ func TestEveryGameIsAnsweredByItsOwnNet(t *testing.T) {
 			for {
 				a := &running[rng.IntN(games)]
 				if a.Eval != nil {
-					if got, err := answer(a.Eval); err != nil || got != want[a.Net] {
+					at := rng.IntN(len(positions))
+					if got, err := answer(a.Eval, at); err != nil || got != want[a.Net][at] {
 						t.Errorf("a game of the net of step %s gets other answers, %v", a.Net, err)
 						return
 					}
@@ -169,12 +180,15 @@ func TestEveryGameIsAnsweredByItsOwnNet(t *testing.T) {
 					}
 				}
 				s.mu.Lock()
-				if nets.step++; nets.step > last {
-					s.mu.Unlock()
-					return
+				over := nets.step == last
+				if !over {
+					nets.step += rng.IntN(2)
 				}
 				s.at = time.Time{} // the source is asked again
 				s.mu.Unlock()
+				if over {
+					return
+				}
 				*a, _ = one.Next(t.Context())
 			}
 		})
