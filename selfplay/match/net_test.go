@@ -49,7 +49,7 @@ func TestANetTakesUpTheClockWithItsFirstMove(t *testing.T) {
 	v := load(t, "minishogi")
 	n := netOf(t, v, "net:x,sims=4")
 	for _, clock := range []bool{true, false} {
-		d, err := n.Move(t.Context(), v.Start(), protocol.Limits{Timed: clock, Byoyomi: 20 * time.Millisecond})
+		d, err := n.Move(t.Context(), v.Start(), protocol.Limits{Timed: clock, Byoyomi: 200 * time.Millisecond})
 		if err != nil || n.timed != clock || (d.Nodes == 4) == clock {
 			t.Errorf("clock %v: %d nodes, %v", clock, d.Nodes, err)
 		}

@@ -352,9 +352,9 @@ func TestAWinIsDeclaredWhereTheRulesAllowIt(t *testing.T) {
 
 func TestTheClockLosesGames(t *testing.T) {
 	o := options(t, "random", "random", 2)
-	o.Clock = Clock{Initial: time.Millisecond, Slack: time.Millisecond}
+	o.Clock = Clock{Initial: 100 * time.Millisecond, Slack: 100 * time.Millisecond} // enough for one move on a busy machine
 	o.B = stubEntrant(func(p *rules.Position) (Decision, error) {
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond)
 		return Decision{Move: p.AppendMoves(nil)[0]}, nil
 	})
 	r, err := Run(t.Context(), o)
