@@ -126,3 +126,18 @@ func TestDamageToSmallFilesIsNamedByCheck(t *testing.T) {
 		t.Errorf("a missing pointer: exit status %d\n%s", status, out)
 	}
 }
+
+func TestARunThatWasKilledBeforeItsFirstNetWasNamedIsWhole(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	mustRun(t, tiny(dir, "--games", "1", "--set", "loop.first_positions=1000000")...)
+	if err := os.Remove(filepath.Join(dir, "weights", "latest")); err != nil {
+		t.Fatal(err)
+	}
+	if rep, err := checkRun(dir, true); err != nil || len(rep.Faults) > 0 {
+		t.Errorf("%v, %q", err, rep.Faults)
+	}
+	mustRun(t, "train", "--dir", dir, "--games", "1")
+	if rep, err := checkRun(dir, true); err != nil || len(rep.Faults) > 0 || strings.Contains(strings.Join(rep.Notes, " "), "no weights") {
+		t.Errorf("%v, %q, %q", err, rep.Faults, rep.Notes)
+	}
+}
