@@ -42,7 +42,7 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	fl.Var((*given)(&f.listen), "listen", "let workers on other machines join: HOST:PORT of the embedded queue (kirin selfplay --join)")
 	fl.Var((*given)(&f.nats), "nats", "use this NATS server or cluster with JetStream instead of an embedded queue: nats://HOST:PORT,...")
 	fl.Var((*given)(&f.creds), "nats-creds", "credentials file for --nats")
-	fl.Var((*given)(&f.http), "http", "HOST:PORT that serves weights (default: the port after --listen)")
+	fl.Var((*given)(&f.http), "http", "HOST:PORT that serves weights (default: the port after --listen; with --nats it must be given)")
 	fl.Var((*given)(&f.advertise), "advertise", "URL under which workers reach --http, where it is not the host that they join")
 	fl.Var((*given)(&f.queue), "queue", "name of the queue, where several runs share a NATS cluster (default "+fleet.DefaultQueue+")")
 	fl.BoolVar(&f.open, "open", false, "with --listen: let in everyone who reaches the port, without keys")
