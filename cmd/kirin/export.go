@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"kirin/configs"
 	"kirin/dataset"
 	"kirin/dataset/whole"
 	"kirin/network"
@@ -56,7 +57,7 @@ or the games of a run, or of a match's journal, as
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.net, "net", "", "net to export: FILE, RUN or RUN@latest, RUN@first, RUN@STEP")
+	fl.StringVar(&f.net, "net", "", "net to export: FILE, RUN or RUN@latest, RUN@first, RUN@STEP, shipped (the one for "+configs.Presets()[0]+")")
 	fl.StringVar(&f.games, "games", "", "run, or journal of a match, whose games to export")
 	fl.StringVar(&f.format, "format", "", "nets: "+strings.Join(netFormats, ", ")+"; games: "+strings.Join(gameFormats, ", "))
 	fl.StringVar(&f.out, "out", "", "file to write (usi, csa: - for standard output)")
@@ -86,11 +87,7 @@ func (f *exportFlags) run(stdout, stderr io.Writer) error {
 }
 
 func (f *exportFlags) exportNet(stderr io.Writer) error {
-	file, err := netFile(f.net)
-	if err != nil {
-		return err
-	}
-	w, err := network.ReadWeights(file)
+	w, file, err := readNet(f.net, configs.Presets()[0])
 	if err != nil {
 		return err
 	}

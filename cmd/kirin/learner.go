@@ -17,6 +17,7 @@ import (
 	"kirin/network/encode"
 	"kirin/network/kernel"
 	"kirin/network/train"
+	"kirin/rules"
 )
 
 // pollEvery is how often the trainer looks for new games.
@@ -137,26 +138,22 @@ func (l *learner) firstWeights(spec network.Spec, from string) (*network.Weights
 	if from == "" {
 		return blankWeights(l.run, spec, l.enc)
 	}
-	file, err := netFile(from)
+	return weightsFrom(from, l.run.variant, spec, l.enc)
+}
+
+// weightsFrom are the weights at step 0 of a run that starts with --from.
+func weightsFrom(from string, v *rules.Variant, spec network.Spec, enc *encode.Encoder) (*network.Weights, error) {
+	w, _, err := readNet(from, v.Name())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--from: %w", err)
 	}
-	w, err := network.ReadWeights(file)
-	if err != nil {
-		return nil, err
-	}
-	if err := fits(w, l.run.variant, l.enc); err != nil {
+	if err := fits(w, v, enc); err != nil {
 		return nil, fmt.Errorf("--from %s: %w", from, err)
 	}
-	if w.Form != network.NewForm(spec, l.enc) {
+	if w.Form != network.NewForm(spec, enc) {
 		return nil, fmt.Errorf("--from %s: its net is %s, the configuration asks for %s: add --set net.spec=%s", from, w.Form.Spec, spec, w.Form.Spec)
 	}
-	parent, err := w.Sum()
-	if err != nil {
-		return nil, err
-	}
-	w.Meta.Parent, w.Meta.Step, w.Meta.Version = parent, 0, version
-	return w, nil
+	return w, nil // as they are: their sum becomes the parent of the run's nets
 }
 
 // blankWeights are a run's weights before any training.
@@ -247,7 +244,7 @@ func (l *learner) republish() error {
 // averaged is the net to play with.
 func (l *learner) averaged() *network.Weights {
 	w := l.trainer.Averaged()
-	w.Meta.Step = int64(l.state.Step)
+	w.Meta.Step, w.Meta.Version = int64(l.state.Step), version
 	return w
 }
 

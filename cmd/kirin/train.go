@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
+	"kirin/configs"
 	"kirin/dataset"
 	"kirin/metrics"
 	"kirin/network"
+	"kirin/network/encode"
 	"kirin/network/kernel"
 	"kirin/rules"
 
@@ -84,7 +88,7 @@ func (f *loopFlags) add(cmd *cobra.Command) {
 	f.fleet.add(cmd)
 	cmd.Flags().DurationVar(&f.duration, "for", 0, "stop after this time, for example 10m or 8h (0: no limit)")
 	cmd.Flags().IntVar(&f.steps, "steps", 0, "stop at this training step of the run (0: no limit)")
-	cmd.Flags().StringVar(&f.from, "from", "", "start a new run from these weights: FILE, RUN or RUN@latest, RUN@first, RUN@STEP")
+	cmd.Flags().StringVar(&f.from, "from", "", "start a new run from these weights: FILE, RUN or RUN@latest, RUN@first, RUN@STEP, shipped")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object at the end")
 }
 
@@ -98,6 +102,50 @@ func (f *loopFlags) run(ctx context.Context, stdout, stderr io.Writer, play bool
 	return f.farewell(stdout, p, r, l)
 }
 
+// checkFrom looks at --from before the run's folder is made, since a folder that
+// stayed behind would refuse the corrected command. A run that has begun from
+// these very weights goes on, so that the same command may be given again.
+func (f *loopFlags) checkFrom() error {
+	r := &runDir{dir: f.folder()}
+	cfg, err := configs.Read(r.path("config.yaml"))
+	if errors.Is(err, fs.ErrNotExist) {
+		cfg, err = f.load()
+	}
+	if err != nil {
+		return err
+	}
+	if cfg.Loop.CheapStart {
+		return errors.New("loop.cheap_start plays the first games without the net, and --from brings one that can play: leave one of them out")
+	}
+	v, err := cfg.Load()
+	if err != nil {
+		return err
+	}
+	enc, err := encode.New(v)
+	if err != nil {
+		return err
+	}
+	spec, err := network.ParseSpec(cfg.Net.Spec)
+	if err != nil {
+		return err
+	}
+	begun, err := steps(r.path("weights"), weightsSuffix)
+	if err != nil {
+		return err
+	}
+	w, unfit := weightsFrom(f.from, v, spec, enc)
+	if len(begun) == 0 {
+		return unfit
+	}
+	if unfit == nil {
+		first, err := network.ReadWeights(r.weightsFile(begun[0]))
+		if err == nil && first.Meta.Step == 0 && slices.Equal(first.Params, w.Params) {
+			return nil
+		}
+	}
+	return fmt.Errorf("--from starts a new run, but %s exists: leave --from out to go on with it, or use another --dir", r.dir)
+}
+
 // train is the loop: it opens the run, starts the parts and waits for the end.
 func (f *loopFlags) train(ctx context.Context, p *progress, play bool) (r *runDir, l *learner, err error) {
 	if f.duration < 0 || f.cpu < 0 || f.games < 0 || f.steps < 0 {
@@ -107,23 +155,13 @@ func (f *loopFlags) train(ctx context.Context, p *progress, play bool) (r *runDi
 		return nil, nil, err
 	}
 	if f.from != "" {
-		file, err := netFile(f.from)
-		if err == nil {
-			_, err = network.ReadWeights(file)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("--from: %w", err)
-		}
-		if cfg, err := f.load(); err == nil && cfg.Loop.CheapStart {
-			return nil, nil, fmt.Errorf("loop.cheap_start plays the first games without the net, and --from brings one that can play: leave one of them out")
+		if err := f.checkFrom(); err != nil {
+			return nil, nil, err
 		}
 	}
 	r, err = f.open(true)
 	if err != nil {
 		return nil, nil, err
-	}
-	if f.from != "" && !r.fresh {
-		return nil, nil, fmt.Errorf("--from starts a new run, but %s exists: use another --dir", r.dir)
 	}
 	unlock, err := r.lock()
 	if err != nil {

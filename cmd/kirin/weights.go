@@ -68,8 +68,10 @@ func (r *runDir) readNet(p pointer) (*network.Weights, error) {
 // shippedNet is the text that names the net built into the program.
 const shippedNet = "shipped"
 
-// readNet reads the net that a player's text names, and says where it was found.
+// readNet reads the net that a player's text names, with or without "net:" before
+// it, and says where it was found.
 func readNet(text, variant string) (w *network.Weights, name string, err error) {
+	text = strings.TrimPrefix(text, "net:")
 	if text == shippedNet {
 		w, err = network.Shipped(variant)
 		return w, "shipped net", err
