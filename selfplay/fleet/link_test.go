@@ -2,7 +2,10 @@ package fleet
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +104,34 @@ func TestADownloadGoesOnWhereItWasAndDamageIsFetchedAnew(t *testing.T) {
 		}
 	}
 	x.stop()
+}
+
+func TestWhoIsToldToStopDoesNotWaitForADownload(t *testing.T) {
+	asked, never := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(asked)
+		<-never
+	}))
+	defer server.Close()
+	defer close(never)
+	w := &weights{dir: t.TempDir(), base: server.URL, client: server.Client(), busy: make(chan struct{}, 1)}
+	sum := strings.Repeat("ab", 32)
+	follows, stopFollowing := context.WithCancel(t.Context())
+	followed := make(chan error, 1)
+	go func() {
+		_, err := w.get(follows, sum)
+		followed <- err
+	}()
+	<-asked
+	player, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := w.get(player, sum); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	stopFollowing()
+	if err := <-followed; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
 }
 
 func (x *trainer) sent() float64 {

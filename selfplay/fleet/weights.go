@@ -24,6 +24,7 @@ type weights struct {
 	client *http.Client
 	header http.Header
 
+	busy chan struct{} // holds a token while files come or go
 	mu   sync.Mutex
 	kept []string // sums that stay, the newest last
 }
@@ -41,7 +42,7 @@ const (
 )
 
 func (l *Link) openWeights() (*weights, error) {
-	w := &weights{dir: filepath.Join(l.c.Dir, "weights")}
+	w := &weights{dir: filepath.Join(l.c.Dir, "weights"), busy: make(chan struct{}, 1)}
 	var err error
 	if w.base, err = l.webBase(); err != nil {
 		return nil, err
@@ -54,10 +55,15 @@ func (l *Link) openWeights() (*weights, error) {
 
 func (w *weights) path(sum string) string { return filepath.Join(w.dir, sum+netExt) }
 
-// get returns the file of a net, fetching it when it is not there.
+// get returns the file of a net, fetching it when it is not there. It waits for
+// another download no longer than ctx lives.
 func (w *weights) get(ctx context.Context, sum string) (string, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	select {
+	case w.busy <- struct{}{}:
+		defer func() { <-w.busy }()
+	case <-ctx.Done():
+		return "", fmt.Errorf("weights %.12s: %w", sum, ctx.Err())
+	}
 	path := w.path(sum)
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
@@ -138,6 +144,8 @@ func (w *weights) continueAt(ctx context.Context, sum string, from int64, dst io
 
 // keep notes the net in use and removes all but the last two.
 func (w *weights) keep(sum string) {
+	w.busy <- struct{}{}
+	defer func() { <-w.busy }()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n := len(w.kept); n == 0 || w.kept[n-1] != sum {
