@@ -168,12 +168,11 @@ func TestATextThatIsTooLongForWorkersIsRefusedAtOnce(t *testing.T) {
 
 func TestPlayersDoNotWaitForANewNet(t *testing.T) {
 	old, next := strings.Repeat("a", 64), strings.Repeat("b", 64)
-	l := &Link{store: &weights{dir: t.TempDir()}, state: State{Net: next, Step: 2}, ready: State{Net: old, Step: 1}}
+	l := &Link{store: &weights{dir: t.TempDir(), busy: make(chan struct{}, 1)}, state: State{Net: next, Step: 2}, ready: State{Net: old, Step: 1}}
 	if err := os.WriteFile(l.store.path(old), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	l.store.mu.Lock() // the new one is being fetched
-	defer l.store.mu.Unlock()
+	l.store.busy <- struct{}{} // the new one is being fetched
 	if file, s, err := l.Weights(t.Context()); err != nil || s.Net != old || s.Step != 1 || file != l.store.path(old) {
 		t.Errorf("%s, %+v, %v", file, s, err)
 	}
