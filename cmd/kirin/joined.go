@@ -104,6 +104,8 @@ func (f *selfplayFlags) joinRun(ctx context.Context, stderr io.Writer) error {
 		}
 		return nil
 	}
+	ctx, cancel := f.bounded(ctx)
+	defer cancel()
 	link, err := fleet.Join(ctx, c)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		p.say("stopped before the trainer answered")
@@ -196,7 +198,7 @@ func (f *selfplayFlags) playJoined(ctx context.Context, r *runDir, m *metrics.Me
 	}
 	w := link.Welcome()
 	m.SetRun(w.Run, r.variant.Name(), r.variant.Rules(), r.cfg.Net.Spec)
-	ctx, cancel := f.bounded(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		select {

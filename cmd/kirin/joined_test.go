@@ -67,7 +67,7 @@ func TestAWorkerThatIsStoppedBeforeTheTrainerAnswersEndsWell(t *testing.T) {
 	done := make(chan error, 1)
 	f := selfplayFlags{join: "nats://127.0.0.1:1", quota: 1 << 20, workers: -1}
 	go func() { done <- f.run(ctx, said) }()
-	waitUntil(t, "it waits", func() bool { return strings.Contains(said.String(), "waiting for the trainer") })
+	waitUntil(t, "it waits", func() bool { return strings.Contains(said.String(), "waiting for the trainer: no connection to nats://127.0.0.1:1\n") })
 	cancel()
 	select {
 	case err := <-done:
@@ -76,5 +76,14 @@ func TestAWorkerThatIsStoppedBeforeTheTrainerAnswersEndsWell(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Error("it does not end")
+	}
+}
+
+func TestForCountsWhileAWorkerWaitsForTheTrainer(t *testing.T) {
+	t.Chdir(t.TempDir())
+	said := &lockedBuffer{}
+	f := selfplayFlags{join: "nats://127.0.0.1:1", quota: 1 << 20, workers: -1, duration: 50 * time.Millisecond}
+	if err := f.run(t.Context(), said); err != nil || !strings.Contains(said.String(), "stopped before the trainer answered") {
+		t.Errorf("%v\n%s", err, said.String())
 	}
 }

@@ -139,7 +139,7 @@ func (l *Link) connect() error {
 // greet fetches welcome and state; a trainer that does not answer is waited
 // for, one that does not fit is an error.
 func (l *Link) greet(ctx context.Context) error {
-	for said := false; ; {
+	for said := map[string]bool{}; ; {
 		err := l.readWelcome(ctx)
 		if err == nil {
 			err = l.readState(ctx)
@@ -155,9 +155,9 @@ func (l *Link) greet(ctx context.Context) error {
 			return f
 		}
 		l.c.Metrics.Wait(part, metrics.WaitFleet, err.Error())
-		if !said {
+		if !said[err.Error()] {
 			l.c.Say("waiting for the trainer: %v", err)
-			said = true
+			said[err.Error()] = true
 		}
 		if !pause(ctx, time.Second) {
 			return ctx.Err()

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -19,14 +20,16 @@ import (
 
 // queueWay reaches the trainer through the queue.
 type queueWay struct {
-	names Names
-	key   string
-	nc    *nats.Conn
-	js    jetstream.JetStream
+	names   Names
+	key     string
+	address string
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	failed  atomic.Value // text: why the first connection failed, where that is known
 }
 
 func newQueueWay(address string, l *Link) (*queueWay, error) {
-	q := &queueWay{names: Names{l.c.Queue}, key: l.c.Name}
+	q := &queueWay{names: Names{l.c.Queue}, key: l.c.Name, address: address}
 	o := []nats.Option{
 		nats.Name("kirin worker " + l.c.Name), nats.CustomInboxPrefix(inbox(l.c.Name)),
 		nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.ReconnectWait(500 * time.Millisecond),
@@ -35,6 +38,11 @@ func newQueueWay(address string, l *Link) (*queueWay, error) {
 		nats.ClosedHandler(func(nc *nats.Conn) {
 			if err := nc.LastError(); errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) {
 				l.fail(fmt.Errorf("%w: its key is unknown or was revoked; ask the owner of the run for an invitation", ErrRefused))
+			}
+		}),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			if !errors.Is(err, nats.ErrNoServers) {
+				q.failed.Store(err.Error())
 			}
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
@@ -80,6 +88,11 @@ func (q *queueWay) fetch(ctx context.Context, key string) ([]byte, error) {
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return nil, errors.New("the queue is there, but no trainer has set it up yet")
+	case errors.Is(err, nats.ErrReconnectBufExceeded): // nats' word for being without a connection
+		if why, ok := q.failed.Load().(string); ok {
+			return nil, fmt.Errorf("no connection to %s: %s", q.address, why)
+		}
+		return nil, fmt.Errorf("no connection to %s", q.address)
 	case err != nil:
 		return nil, fmt.Errorf("the queue does not answer: %w", err)
 	case m.Header.Get("Status") != "":
