@@ -14,7 +14,7 @@
 //		}
 //		... an evaluator reads g and moves ...
 //		t.Unwind(g)                   // g is back at the root
-//		t.Expand(leaf, logits, value) // or t.Prove(leaf, outcome)
+//		t.Expand(leaf, logits, value) // or t.Prove(leaf, outcome, plies)
 //	}
 //	move := t.RootMoves()[t.Best()]
 //
@@ -48,7 +48,8 @@
 // a refuted move stops counting in its parent's average, a drawn one counts as
 // drawn. This holds for results that depend on the way the position was
 // reached (repetition, perpetual check) too, since a node of a tree has exactly
-// one path from the start of the game. A proven root ends the search.
+// one path from the start of the game. A proven root ends the search. A Prover,
+// such as a short mate search, may settle a leaf instead of the evaluator.
 //
 // # Ties
 //

@@ -34,6 +34,14 @@ type PliesEvaluator[G any] interface {
 	AddPlies(g G, moves []rules.Move, logits []float32, v *rules.Value, plies *float32)
 }
 
+// Prover knows certain results of some positions without an evaluator, as a short
+// mate search does. Each thread has its own.
+type Prover[G any] interface {
+	// Prove looks at g and leaves it as it was. It returns the result to which both
+	// sides doing their best come, so many plies later; Ongoing where it knows none.
+	Prove(g G) (o rules.Outcome, plies int)
+}
+
 // DriverOptions are those of a search with several threads.
 type DriverOptions struct {
 	// Threads is the number of threads; with one a search is a function of the
@@ -91,6 +99,7 @@ type thread[G Copyable[G]] struct {
 	game   G
 	eval   Evaluator[G]
 	timed  PliesEvaluator[G] // eval, if every thread's is one; else nil
+	prover Prover[G]         // nil: none
 	leaves []int32
 	logits [][]float32 // by leaf, with room for every move
 	counts []int
@@ -118,6 +127,18 @@ func NewDriver[G Copyable[G]](o DriverOptions, maxMoves int, newGame func() G, n
 	}
 	d.timed()
 	return d
+}
+
+// Consult lets a prover of each thread's own, made by newProver, look at every leaf
+// but the root before the evaluator is asked; nil: none. It must not be called during
+// a search.
+func (d *Driver[G]) Consult(newProver func() Prover[G]) {
+	for i := range d.threads {
+		d.threads[i].prover = nil
+		if newProver != nil {
+			d.threads[i].prover = newProver()
+		}
+	}
 }
 
 // timed lets the threads ask for the plies left, if all of them can and it matters.
@@ -245,6 +266,9 @@ func (d *Driver[G]) gather(ctx context.Context, t *thread[G]) bool {
 		if !ok {
 			break
 		}
+		if depth > 0 && d.prove(t, leaf, depth) {
+			continue
+		}
 		i := len(t.leaves)
 		t.leaves = append(t.leaves, leaf)
 		t.counts[i] = len(moves)
@@ -258,6 +282,26 @@ func (d *Driver[G]) gather(ctx context.Context, t *thread[G]) bool {
 		}
 	}
 	return len(t.leaves) > 0
+}
+
+// prove asks the thread's prover about the leaf at which its game stands; true: the
+// leaf is settled, and the game back at the root.
+func (d *Driver[G]) prove(t *thread[G], leaf int32, depth int) bool {
+	if t.prover == nil {
+		return false
+	}
+	o, plies := t.prover.Prove(t.game)
+	if o.Result == rules.Ongoing {
+		return false
+	}
+	for range depth {
+		t.game.Undo()
+	}
+	d.mu.Lock()
+	d.tree.Prove(leaf, o, plies)
+	d.mu.Unlock()
+	d.arrived.Broadcast()
+	return true
 }
 
 // next gives the thread a leaf. When there is none before an answer arrives it

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -348,3 +349,82 @@ func (evenEvaluator) Add(_ *rules.Position, _ []rules.Move, logits []float32, v 
 }
 
 func (evenEvaluator) Flush() error { return nil }
+
+// lostAfter4 proves that whoever has played the move 4 has lost.
+type lostAfter4 struct{ asked *atomic.Int64 }
+
+func (x lostAfter4) Prove(g *wide) (rules.Outcome, int) {
+	x.asked.Add(1)
+	if n := len(g.path); n > 0 && g.path[n-1] == 4 {
+		return rules.Outcome{Result: rules.Winner(g.Side()), Reason: rules.MateProven}, 5
+	}
+	return rules.Outcome{}, 0
+}
+
+func TestAProverSettlesLeavesBeforeTheEvaluatorIsAsked(t *testing.T) {
+	for _, threads := range []int{1, 3} {
+		d := driver(threads, 4, random, 0)
+		var asked atomic.Int64
+		d.Consult(func() Prover[*wide] { return lostAfter4{&asked} })
+		g := &wide{count: 20}
+		if err := d.Search(t.Context(), g, 2000, nil); err != nil {
+			t.Fatal(err)
+		}
+		d.Read(func(tree *Tree) {
+			checkSums(t, tree)
+			out, plies, ok := tree.MoveProven(3)
+			if !ok || out.Result != rules.GoteWins || plies != 6 || tree.RootMoves()[tree.Best()] == 4 || tree.Pending() != 0 {
+				t.Errorf("%d threads: %v in %d, %t; best %v", threads, out, plies, ok, tree.RootMoves()[tree.Best()])
+			}
+		})
+		if len(g.path) != 0 || asked.Load() < 1000 {
+			t.Errorf("%d threads: the game stands at %v, the prover was asked %d times", threads, g.path, asked.Load())
+		}
+		if d.Advance(4) {
+			t.Error("a settled position is kept without a move that shows why")
+		}
+		d.Consult(nil)
+		before := asked.Load()
+		if err := d.Search(t.Context(), g, 50, nil); err != nil || asked.Load() != before {
+			t.Errorf("asked %d times more, %v", asked.Load()-before, err)
+		}
+	}
+}
+
+func TestFollowKeepsWhatIsKnownOfTheSameGame(t *testing.T) {
+	v, err := rules.Load("minishogi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := NewDriver(DefaultDriverOptions(), v.MaxMoves(), v.Start, func() Evaluator[*rules.Position] { return evenEvaluator{} })
+	old := v.Start()
+	if err := d.Search(t.Context(), old, 3000, nil); err != nil {
+		t.Fatal(err)
+	}
+	var line []rules.Move
+	d.Read(func(tree *Tree) { line = tree.PV(nil) })
+	if len(line) < 2 {
+		t.Fatalf("line %v", line)
+	}
+	p := old.Clone()
+	p.Do(line[0])
+	p.Do(line[1])
+	if !Follow(d, old, p) {
+		t.Fatal("nothing is kept of a game that goes on")
+	}
+	d.Read(func(tree *Tree) {
+		if !slices.Equal(tree.RootMoves(), p.AppendMoves(nil)) || tree.Nodes() < 2 {
+			t.Errorf("%d nodes, other moves than the position's", tree.Nodes())
+		}
+	})
+	if Follow(d, p, old) {
+		t.Error("a game that goes back is followed")
+	}
+	other := old.Clone()
+	other.Do(old.AppendMoves(nil)[0])
+	other.Do(other.AppendMoves(nil)[0])
+	other.Do(other.AppendMoves(nil)[0])
+	if other.MoveAt(0) != p.MoveAt(0) && Follow(d, p, other) {
+		t.Error("another game is followed")
+	}
+}

@@ -5,7 +5,8 @@ import "kirin/rules"
 // Advance makes the position after the root move m the new root and keeps what
 // is known below it, so that Resume can go on from there. It reports whether
 // there was anything to keep; if not, the tree is empty and Reset or Resume
-// starts from nothing. No leaf may be pending.
+// starts from nothing. A position that Prove has settled is not kept: it is known
+// to be won, but not by which move. No leaf may be pending.
 //
 // The kept values are sound: they were reached by the same moves. Self-play does
 // without, since the visits of the old search would bias the new one's policy
@@ -19,7 +20,7 @@ func (t *Tree) Advance(m rules.Move) bool {
 			keep = t.edges[nd.first+i].child
 		}
 	}
-	if keep == 0 {
+	if keep == 0 || t.unfounded(keep) {
 		t.nodes = append(t.nodes[:0], node{}, node{})
 		t.edges = t.edges[:0]
 		t.moves = t.moves[:0]
@@ -30,6 +31,25 @@ func (t *Tree) Advance(m rules.Move) bool {
 	t.compact(keep)
 	t.clearSearch()
 	return true
+}
+
+// unfounded tells whether a node is proven by what somebody outside said, so that
+// its moves do not show it.
+func (t *Tree) unfounded(n int32) bool {
+	nd := &t.nodes[n]
+	if nd.proof == unproven || nd.count == 0 {
+		return false
+	}
+	for _, e := range t.edges[nd.first : nd.first+int32(nd.count)] {
+		// Where nobody has been, the child is the nil node, which proves nothing.
+		switch c := &t.nodes[e.child]; {
+		case nd.proof == proofWin && c.proof == proofLoss:
+			return false
+		case nd.proof != proofWin && c.proof == unproven:
+			return true
+		}
+	}
+	return nd.proof == proofWin
 }
 
 // clearSearch forgets the last search's findings at the old root.
@@ -88,4 +108,27 @@ func (t *Tree) compact(top int32) {
 	} else {
 		t.plies = t.plies[:0]
 	}
+}
+
+// Follow makes p's position the root of d's tree, if p goes on with the game of old,
+// at whose position the root is, and both began at the same position. It reports
+// whether anything was kept.
+func Follow(d *Driver[*rules.Position], old, p *rules.Position) bool {
+	from := old.Ply()
+	if p.Ply() < from {
+		return false
+	}
+	for i := range from {
+		if old.MoveAt(i) != p.MoveAt(i) {
+			return false
+		}
+	}
+	for i := from; i < p.Ply(); i++ {
+		if !d.Advance(p.MoveAt(i)) {
+			return false
+		}
+	}
+	moves := 0
+	d.Read(func(t *Tree) { moves = len(t.RootMoves()) })
+	return moves > 0 // a child that ProveMove has settled has none in the tree
 }

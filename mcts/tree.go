@@ -335,10 +335,10 @@ func (t *Tree) expand(leaf int32, logits []float32, v rules.Value) {
 	}
 }
 
-// Prove answers a leaf with the certain result of its position, found from
-// outside, for example by a mate search. Where the root itself has a known
-// winning move, ProveMove keeps the move as well.
-func (t *Tree) Prove(leaf int32, o rules.Outcome) {
+// Prove answers a leaf with the certain result of its position, plies plies before
+// the end, found from outside, for example by a mate search. Where the root itself
+// has a known winning move, ProveMove keeps the move as well.
+func (t *Tree) Prove(leaf int32, o rules.Outcome, plies int) {
 	nd := &t.nodes[leaf]
 	if nd.state != waiting || o.Result == rules.Ongoing {
 		panicIf(true, "mcts: Prove of a node that is not pending, or with an ongoing game")
@@ -353,7 +353,7 @@ func (t *Tree) Prove(leaf int32, o rules.Outcome) {
 	}
 	softmax(t.edges[nd.first:nd.first+int32(nd.count)], nil)
 	nd.state = expanded
-	t.backup(leaf, share{}, 1, proofOf(o, side), 0)
+	t.backup(leaf, share{}, 1, proofOf(o, side), uint16(min(max(plies, 0), 1<<15)))
 }
 
 // ProveMove records that the move m of the root leads to the certain result o,

@@ -15,7 +15,7 @@ func TestProveEndsTheSearch(t *testing.T) {
 	g := &tictactoe{}
 	tree.Reset(g, 100, nil)
 	leaf, _, _ := tree.Next(g)
-	tree.Prove(leaf, rules.Outcome{Result: rules.SenteWins, Reason: rules.MateProven})
+	tree.Prove(leaf, rules.Outcome{Result: rules.SenteWins, Reason: rules.MateProven}, 0)
 	if _, _, ok := tree.Next(g); ok || !tree.Done() {
 		t.Error("the search goes on")
 	}
@@ -48,7 +48,7 @@ func TestProveOfALeafIsBackedUpExactly(t *testing.T) {
 			}
 			tree.Unwind(g)
 			if out.Result != rules.Ongoing {
-				tree.Prove(leaf, out)
+				tree.Prove(leaf, out, 0)
 			} else {
 				tree.Expand(leaf, make([]float32, len(moves)), rules.Value{Draw: 1})
 			}

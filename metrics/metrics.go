@@ -76,7 +76,7 @@ type SearchMetrics struct {
 
 // MateMetrics counts the work of the mate search.
 type MateMetrics struct {
-	Mates, NoMates, Unknown, Nodes prometheus.Counter
+	Mates, NoMates, Unknown, Nodes, Leaves prometheus.Counter
 }
 
 // NetworkMetrics counts evaluations in play.
@@ -172,6 +172,7 @@ func New() *Metrics {
 		NoMates: mates.WithLabelValues("no_mate"),
 		Unknown: mates.WithLabelValues("unknown"),
 		Nodes:   r.counter("kirin_mate_nodes_total"),
+		Leaves:  r.counter("kirin_mate_leaves_total"),
 	}
 	m.Network = NetworkMetrics{
 		Positions: r.counter("kirin_network_positions_total"),

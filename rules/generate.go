@@ -19,6 +19,19 @@ func (p *Position) CountMoves() int {
 	return n
 }
 
+// HasMoves tells whether CountMoves would return more than 0, most often sooner.
+func (p *Position) HasMoves() bool {
+	s := p.side
+	if p.v.rule.mateEnds && !p.royals[s].empty() {
+		occ := p.occ[0].or(p.occ[1])
+		mask := p.v.tables.board.andNot(p.occ[s]).andNot(p.royals[s.Other()])
+		if !p.kingTargets(p.royals[s].first(), mask, occ).empty() {
+			return true
+		}
+	}
+	return p.CountMoves() > 0
+}
+
 // AppendChecks appends the legal moves that give check.
 func (p *Position) AppendChecks(dst []Move) []Move {
 	start := len(dst)

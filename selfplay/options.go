@@ -31,6 +31,9 @@ type Options struct {
 	SideShare float64 `yaml:"side_share"`
 	// MateNodes bounds the mate search at each root, in positions; 0 turns it off.
 	MateNodes int `yaml:"mate_nodes"`
+	// LeafMateNodes bounds a mate search at each leaf of the tree, in positions; 0
+	// turns it off.
+	LeafMateNodes int `yaml:"leaf_mate_nodes"`
 	// PlayOutMates is the share of games that go on after the mate search has
 	// found a win, so that the net also learns to mate.
 	PlayOutMates float64 `yaml:"play_out_mates"`
@@ -104,6 +107,9 @@ func (o Options) Validate() error {
 	}
 	if o.MateNodes < 0 {
 		bad("mate_nodes: %d is negative (0 turns the mate search off)", o.MateNodes)
+	}
+	if o.LeafMateNodes < 0 {
+		bad("leaf_mate_nodes: %d is negative (0 turns the mate search at leaves off)", o.LeafMateNodes)
 	}
 	share("play_out_mates", o.PlayOutMates)
 	if o.CapPlies < 0 {

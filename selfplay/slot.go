@@ -154,6 +154,9 @@ func (w *Worker) advance(s *slot, sink Sink) error {
 		}
 		leaf, moves, ok := s.tree.Next(s.pos)
 		if ok {
+			if w.leaves != nil && s.tree.Nodes() > 1 && w.prove(s, leaf) {
+				continue
+			}
 			w.ask(s, leaf, moves)
 			s.tree.Unwind(s.pos)
 			return nil
@@ -164,6 +167,21 @@ func (w *Worker) advance(s *slot, sink Sink) error {
 		}
 	}
 	return nil
+}
+
+// prove looks for a mate at the leaf at which s.pos stands, which is not the root;
+// true: the leaf is settled.
+func (w *Worker) prove(s *slot, leaf int32) bool {
+	before := w.leaves.Nodes
+	o, plies := w.leaves.Prove(s.pos)
+	w.Stats.MateNodes.Add(w.leaves.Nodes - before)
+	if o.Result == rules.Ongoing {
+		return false
+	}
+	w.Stats.LeafMates.Add(1)
+	s.tree.Unwind(s.pos)
+	s.tree.Prove(leaf, o, plies)
+	return true
 }
 
 // decided tells how far the game is decided, from 0 to 1: how much of the way from

@@ -61,6 +61,7 @@ type Stats struct {
 	Games, Plies, Simulations, Evaluations, Batches atomic.Int64
 	FullSearches, CheapSearches, ProvenRoots        atomic.Int64
 	Mates, NoMates, UnknownMates, MateNodes         atomic.Int64
+	LeafMates                                       atomic.Int64 // leaves at which a mate was found
 	DecidedPlies                                    atomic.Int64 // searches made smaller in a decided game
 	ResignChecked, ResignFalse                      atomic.Int64 // games played through, and those not lost by who would have resigned
 }
@@ -69,6 +70,7 @@ type Stats struct {
 type Worker struct {
 	cfg    Config
 	solver *mate.Solver
+	leaves *mate.Leaves // nil: none
 	slots  []*slot
 	evals  []Evaluator // distinct evaluators with unanswered positions
 	Stats  Stats
@@ -86,6 +88,9 @@ func NewWorker(cfg Config) *Worker {
 		o.Nodes = int64(cfg.Options.MateNodes)
 		o.TableBytes = mateTableBytes
 		w.solver = mate.New(o)
+	}
+	if n := cfg.Options.LeafMateNodes; n > 0 {
+		w.leaves = mate.NewLeaves(n)
 	}
 	most := cfg.Variant.MaxMoves()
 	for i := range cfg.Options.Games {

@@ -97,15 +97,39 @@ func play(t testing.TB, cfg Config, first, last int64) map[int64]*dataset.Game {
 }
 
 func TestAGameDependsOnItsAssignmentOnly(t *testing.T) {
-	together := play(t, testConfig(t, 7), 0, 11)
-	if len(together) != 12 {
-		t.Fatalf("%d games, want 12", len(together))
-	}
-	for n, g := range together {
-		alone := play(t, testConfig(t, 1), n, n)
-		if !reflect.DeepEqual(g, alone[n]) {
-			t.Errorf("game %d differs when it is played alone", n)
+	for _, leafMates := range []int{0, 20} {
+		cfg := testConfig(t, 7)
+		cfg.Options.LeafMateNodes = leafMates
+		together := play(t, cfg, 0, 11)
+		if len(together) != 12 {
+			t.Fatalf("%d games, want 12", len(together))
 		}
+		cfg.Options.Games = 1
+		for n, g := range together {
+			alone := play(t, cfg, n, n)
+			if !reflect.DeepEqual(g, alone[n]) {
+				t.Errorf("game %d differs when it is played alone", n)
+			}
+		}
+	}
+}
+
+func TestMatesAtLeavesAreSeenByTheSearch(t *testing.T) {
+	cfg := testConfig(t, 4)
+	cfg.Options.MateNodes, cfg.Options.LeafMateNodes = 0, 50
+	w := NewWorker(cfg)
+	sink := &collector{}
+	if err := w.Run(t.Context(), &numbers{0, 19, &hashEvaluator{}}, sink); err != nil {
+		t.Fatal(err)
+	}
+	proven := 0
+	for _, g := range sink.games {
+		if g.Outcome.Reason == rules.MateProven {
+			proven++
+		}
+	}
+	if w.Stats.LeafMates.Load() == 0 || w.Stats.ProvenRoots.Load() == 0 || proven == 0 {
+		t.Errorf("%d mates at leaves, %d proven roots, %d games end by a proof", w.Stats.LeafMates.Load(), w.Stats.ProvenRoots.Load(), proven)
 	}
 }
 

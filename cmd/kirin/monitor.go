@@ -40,8 +40,8 @@ type monitor struct {
 
 // counts is what was read from a worker so far.
 type counts struct {
-	games, plies, sims, evals, batches, full, cheap, proven, mates, noMates, unknown, mateNodes int64
-	decided, resignChecked, resignFalse                                                         int64
+	games, plies, sims, evals, batches, full, cheap, proven, mates, noMates, unknown, mateNodes, leafMates int64
+	decided, resignChecked, resignFalse                                                                    int64
 }
 
 // rates are speeds over the last seconds.
@@ -86,7 +86,7 @@ func (o *monitor) collect() {
 		s, was := &w.Stats, o.counted[w]
 		now := counts{
 			s.Games.Load(), s.Plies.Load(), s.Simulations.Load(), s.Evaluations.Load(), s.Batches.Load(), s.FullSearches.Load(),
-			s.CheapSearches.Load(), s.ProvenRoots.Load(), s.Mates.Load(), s.NoMates.Load(), s.UnknownMates.Load(), s.MateNodes.Load(),
+			s.CheapSearches.Load(), s.ProvenRoots.Load(), s.Mates.Load(), s.NoMates.Load(), s.UnknownMates.Load(), s.MateNodes.Load(), s.LeafMates.Load(),
 			s.DecidedPlies.Load(), s.ResignChecked.Load(), s.ResignFalse.Load(),
 		}
 		m.Selfplay.Plies.Add(float64(now.plies - was.plies))
@@ -100,6 +100,7 @@ func (o *monitor) collect() {
 		m.Selfplay.ResignationsFalse.Add(float64(now.resignFalse - was.resignFalse))
 		m.Search.ProvenRoots.Add(float64(now.proven - was.proven))
 		m.Mate.Mates.Add(float64(now.mates - was.mates))
+		m.Mate.Leaves.Add(float64(now.leafMates - was.leafMates))
 		m.Mate.NoMates.Add(float64(now.noMates - was.noMates))
 		m.Mate.Unknown.Add(float64(now.unknown - was.unknown))
 		m.Mate.Nodes.Add(float64(now.mateNodes - was.mateNodes))

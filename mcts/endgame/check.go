@@ -274,7 +274,7 @@ func (c *Checker) search(tree *mcts.Tree, p *rules.Position, sims int, mates boo
 		case found.Status == mate.Mate && tree.Nodes() == 1:
 			tree.ProveMove(found.First[0], won, found.Plies)
 		case found.Status == mate.Mate:
-			tree.Prove(leaf, won)
+			tree.Prove(leaf, won, found.Plies)
 		default:
 			tree.Expand(leaf, c.logits[:len(moves)], rules.Value{Draw: 1})
 		}

@@ -75,7 +75,11 @@ func (s *Solver) attack(depth int, pnMax, dnMax uint32) verdict {
 		s.kids, s.moves = s.kids[:start], s.moves[:first]
 	}()
 	s.nodes++
-	s.moves = p.AppendBoardMoves(s.moves)
+	if s.wide || s.capture {
+		s.moves = p.AppendBoardMoves(s.moves)
+	} else {
+		s.moves = p.AppendChecks(s.moves)
+	}
 	if s.capture {
 		if m := s.capturesLast(s.moves[first:]); m != rules.NoMove {
 			v := proven(1, m)
@@ -87,17 +91,23 @@ func (s *Solver) attack(depth int, pnMax, dnMax uint32) verdict {
 		if s.capture && depth == 1 {
 			break
 		}
-		if !s.wide && !p.GivesCheck(m) {
+		if s.capture && !s.wide && !p.GivesCheck(m) {
 			continue
 		}
 		p.Do(m)
 		k := kid{move: m}
-		n := 0
-		if !s.capture {
+		n, mated := 0, false
+		switch {
+		case s.capture:
+		case depth == 1:
+			s.nodes++
+			mated = !p.HasMoves()
+		default:
 			s.nodes++
 			n = p.CountMoves()
+			mated = n == 0
 		}
-		if n == 0 && !s.capture {
+		if mated {
 			p.Undo()
 			v := proven(1, m)
 			s.store(key, depth, v, since)

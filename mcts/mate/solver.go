@@ -129,6 +129,12 @@ func (s *Solver) SolveAll(p *rules.Position) Result {
 // Within looks for a mate in at most plies plies with at most nodes positions (see
 // Options.Nodes).
 func (s *Solver) Within(p *rules.Position, plies int, nodes int64) Result {
+	return s.deepen(p, 1, plies, nodes)
+}
+
+// deepen is Within that begins with mates in at most from plies, and so may miss
+// that there is a shorter one.
+func (s *Solver) deepen(p *rules.Position, from, plies int, nodes int64) Result {
 	s.prepare(p, nodes)
 	if limit := p.Variant().MaxPlies(); limit > 0 {
 		plies = min(plies, limit-p.Ply())
@@ -136,7 +142,10 @@ func (s *Solver) Within(p *rules.Position, plies int, nodes int64) Result {
 	plies = min(plies, maxPly)
 	s.pv, s.first = s.pv[:0], s.first[:0]
 	r := Result{Status: NoMate}
-	for n := 1; n <= plies; n += 2 {
+	if plies < from {
+		from = 1
+	}
+	for n := from; n <= plies; n += 2 {
 		v := s.attack(n, infinite, infinite)
 		if v.pn == 0 {
 			r.Plies = int(v.length)

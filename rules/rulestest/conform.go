@@ -143,6 +143,9 @@ func (c *conformer) moves(moves []rules.Move) error {
 	if n := p.CountMoves(); n != len(board) {
 		return fmt.Errorf("CountMoves %d, AppendBoardMoves %d", n, len(board))
 	}
+	if p.HasMoves() != (len(board) > 0) {
+		return fmt.Errorf("HasMoves %t, AppendBoardMoves %d", p.HasMoves(), len(board))
+	}
 	if len(board) > p.Variant().MaxMoves() {
 		return fmt.Errorf("%d moves, MaxMoves %d", len(board), p.Variant().MaxMoves())
 	}

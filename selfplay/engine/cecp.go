@@ -280,6 +280,7 @@ func (x *cecpServer) introduce() {
 	x.out.line(fmt.Sprintf(`feature option="ResignBelow -spin %d 0 49"`, x.o.ResignBelow))
 	x.out.line(fmt.Sprintf(`feature option="OpeningTemperature -spin %d 0 %d"`, x.o.OpeningTemperature, maxOpening))
 	x.out.line(fmt.Sprintf(`feature option="MateNodes -spin %d 0 %d"`, x.o.MateNodes, maxMate))
+	x.out.line(fmt.Sprintf(`feature option="LeafMateNodes -spin %d 0 %d"`, x.o.LeafMateNodes, maxLeafMate))
 	x.out.line(fmt.Sprintf(`feature option="Rules -string %s"`, x.v.Rules()))
 	x.out.line(fmt.Sprintf(`feature option="Net -string %s"`, x.netName))
 	x.out.line("feature done=1")

@@ -44,7 +44,8 @@ type Options struct {
 	// OpeningTemperature, in hundredths, draws the first moves of a game by their visits to the power of 100/OpeningTemperature,
 	// so that games differ; 0: always the best move.
 	OpeningTemperature int  `yaml:"opening_temperature"`
-	MateNodes          int  `yaml:"mate_nodes"` // positions of the mate search before each move; 0 none
+	MateNodes          int  `yaml:"mate_nodes"`      // positions of the mate search before each move; 0 none
+	LeafMateNodes      int  `yaml:"leaf_mate_nodes"` // and of that at each leaf, at full strength; 0 none
 	ShowWDL            bool `yaml:"show_wdl"`
 	Ponder             bool `yaml:"ponder"`
 }
@@ -64,6 +65,7 @@ const (
 	maxMultiPV  = 50
 	maxOverhead = 5000 // ms
 	maxMate     = 10_000_000
+	maxLeafMate = 10_000
 	maxOpening  = 500 // hundredths
 )
 
@@ -84,6 +86,7 @@ func (o Options) Validate() error {
 	bad(o.ResignBelow < 0 || o.ResignBelow > 49, "resign_below: %d is not in 0..49", o.ResignBelow)
 	bad(o.OpeningTemperature < 0 || o.OpeningTemperature > maxOpening, "opening_temperature: %d is not in 0..%d", o.OpeningTemperature, maxOpening)
 	bad(o.MateNodes < 0 || o.MateNodes > maxMate, "mate_nodes: %d is not in 0..%d", o.MateNodes, maxMate)
+	bad(o.LeafMateNodes < 0 || o.LeafMateNodes > maxLeafMate, "leaf_mate_nodes: %d is not in 0..%d", o.LeafMateNodes, maxLeafMate)
 	return errors.Join(errs...)
 }
 

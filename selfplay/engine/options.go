@@ -80,6 +80,8 @@ func (s *session) set(name, value string) error {
 		return spin(&s.o.OpeningTemperature, 0, maxOpening)
 	case "matenodes":
 		return spin(&s.o.MateNodes, 0, maxMate)
+	case "leafmatenodes":
+		return spin(&s.o.LeafMateNodes, 0, maxLeafMate)
 	case "showwdl":
 		return check(&s.o.ShowWDL)
 	}

@@ -141,23 +141,26 @@ func (t *thinker) prepare(o Options) {
 	}
 }
 
+// atLeaves lets the search look for short mates at its leaves, or not.
+func (t *thinker) atLeaves(o order) {
+	nodes := o.options.LeafMateNodes
+	if o.level.Temperature > 0 {
+		nodes = 0
+	}
+	if nodes == 0 {
+		t.driver.Consult(nil)
+		return
+	}
+	t.driver.Consult(func() mcts.Prover[*rules.Position] { return mate.NewLeaves(nodes) })
+}
+
 // forget drops what is known from earlier searches.
 func (t *thinker) forget() { t.known = false }
 
 // follow makes p, a position of the game that began at start, the root of the tree, and keeps what is known about it if p
 // comes after the old root in the same game.
 func (t *thinker) follow(p *rules.Position, start string) {
-	from := t.root.Ply()
-	t.known = t.known && start == t.start && p.Ply() >= from
-	for i := 0; i < from && t.known; i++ {
-		t.known = t.root.MoveAt(i) == p.MoveAt(i)
-	}
-	for i := from; i < p.Ply() && t.known; i++ {
-		t.known = t.driver.Advance(p.MoveAt(i))
-	}
-	if t.known { // a position that was proven by guard has no moves in the tree
-		t.driver.Read(func(tree *mcts.Tree) { t.known = len(tree.RootMoves()) > 0 })
-	}
+	t.known = t.known && start == t.start && mcts.Follow(t.driver, t.root, p)
 	t.root.CopyFrom(p)
 	t.start = start
 }
@@ -172,6 +175,7 @@ func (t *thinker) think(p *rules.Position, o order) (choice, error) {
 	if o.mate {
 		return choice{mate: t.solve(p, o)}, nil
 	}
+	t.atLeaves(o)
 	t.follow(p, o.start)
 	t.game.CopyFrom(p)
 	moves := t.game.AppendMoves(nil)

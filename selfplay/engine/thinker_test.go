@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"kirin/mcts"
 	"kirin/rules"
 	"kirin/selfplay"
 	"kirin/selfplay/protocol"
@@ -78,6 +79,31 @@ func TestTheMateSearchGivesUpWithinTheMovesTime(t *testing.T) {
 	began = time.Now()
 	if _, err := s.Analyze(t.Context(), p, protocol.Limits{MoveTime: 50 * time.Millisecond}, 1); err != nil || time.Since(began) > 4*time.Second {
 		t.Errorf("an analysis of 50 ms took %v, %v", time.Since(began), err)
+	}
+}
+
+func TestMatesAreSeenAtTheLeavesOnlyIfAskedForAndAtFullStrength(t *testing.T) {
+	// A few simulations prove the long mate only if they look further than they go.
+	const sfen = "5/1G2S/KS3/1B1k1/2Rb1 b R2Pg 1" // a mate in 7
+	proven := func(nodes int, level string) bool {
+		th, p := newTestThinker(t, "minishogi", sfen, 0)
+		o := maxOrder(t, protocol.Limits{Nodes: 300}, newControl(false))
+		o.options.MateNodes, o.options.LeafMateNodes = 0, nodes
+		var err error
+		if o.level, err = protocol.ParseLevel(level); err != nil {
+			t.Fatal(err)
+		}
+		o.level.Nodes = 300
+		if _, err := th.think(p, o); err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		th.driver.Read(func(tree *mcts.Tree) { _, found = tree.Proven() })
+		return found
+	}
+	with, without, weak := proven(1000, "max"), proven(0, "max"), proven(1000, "easy")
+	if !with || without || weak {
+		t.Errorf("proven: with %t, without %t, at a level %t", with, without, weak)
 	}
 }
 

@@ -118,6 +118,7 @@ func (u *usiServer) introduce() {
 	u.out.line(fmt.Sprintf("option name ResignBelow type spin default %d min 0 max 49", d.ResignBelow))
 	u.out.line(fmt.Sprintf("option name OpeningTemperature type spin default %d min 0 max %d", d.OpeningTemperature, maxOpening))
 	u.out.line(fmt.Sprintf("option name MateNodes type spin default %d min 0 max %d", d.MateNodes, maxMate))
+	u.out.line(fmt.Sprintf("option name LeafMateNodes type spin default %d min 0 max %d", d.LeafMateNodes, maxLeafMate))
 	u.out.line(fmt.Sprintf("option name ShowWDL type check default %t", d.ShowWDL))
 	u.out.line("usiok")
 }

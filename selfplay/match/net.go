@@ -24,6 +24,7 @@ type Search struct {
 	Threads     int            // 0: 1; results repeat with one only
 	Batch       int            // leaves evaluated together; 0: 1 with Simulations, else BatchSize
 	MateNodes   int            // positions of a mate search before each move; 0 none
+	LeafMates   int            // positions of a mate search at each leaf; 0 none
 	Tree        mcts.Options   // the other constants
 }
 
@@ -34,8 +35,8 @@ func DefaultSearch() Search { return Search{Simulations: 64, Tree: mcts.DefaultO
 func (s Search) Validate() error {
 	var errs []error
 	set := 0
-	if s.MateNodes < 0 || s.Threads < 0 || s.Batch < 0 {
-		errs = append(errs, fmt.Errorf("mate, threads, batch: %d, %d, %d: none may be negative", s.MateNodes, s.Threads, s.Batch))
+	if s.MateNodes < 0 || s.LeafMates < 0 || s.Threads < 0 || s.Batch < 0 {
+		errs = append(errs, fmt.Errorf("mate, leafmate, threads, batch: %d, %d, %d, %d: none may be negative", s.MateNodes, s.LeafMates, s.Threads, s.Batch))
 	}
 	for _, n := range []int64{int64(s.Simulations), s.Nodes, int64(s.MoveTime)} {
 		if n > 0 {
@@ -74,6 +75,8 @@ type Net struct {
 	timed   bool                          // driver is for games with a clock
 	solver  *mate.Solver                  // nil: none
 	game    *rules.Position
+	root    *rules.Position // at which the tree's root is
+	kept    bool            // the tree belongs to root
 	seed    uint64
 }
 
@@ -83,7 +86,7 @@ func NewNet(name string, v *rules.Variant, newEval func() selfplay.Evaluator, s 
 	if err := errors.Join(s.Validate(), s.driver(false).Validate()); err != nil {
 		return nil, fmt.Errorf("player %s: %w", name, err)
 	}
-	n := &Net{name: name, search: s, variant: v, newEval: newEval, game: v.Start()}
+	n := &Net{name: name, search: s, variant: v, newEval: newEval, game: v.Start(), root: v.Start()}
 	if s.MateNodes > 0 {
 		o := mate.DefaultOptions()
 		o.Nodes, o.TableBytes = int64(s.MateNodes), 8<<20
@@ -121,7 +124,11 @@ func (n *Net) prepare(timed bool) {
 		return
 	}
 	newEval := func() mcts.Evaluator[*rules.Position] { return n.newEval() }
+	n.kept = false
 	n.driver, n.timed = mcts.NewDriver(n.search.driver(timed), n.variant.MaxMoves(), n.variant.Start, newEval), timed
+	if nodes := n.search.LeafMates; nodes > 0 {
+		n.driver.Consult(func() mcts.Prover[*rules.Position] { return mate.NewLeaves(nodes) })
+	}
 }
 
 // NetPlayer makes an Entrant of a net: newEval gives an evaluator of its own to every thread of every game played at the
@@ -136,8 +143,19 @@ func (n *Net) Seed(seed uint64) { n.seed = seed }
 // Name returns the name given.
 func (n *Net) Name() string { return n.name }
 
-// NewGame does nothing: every move is searched from nothing, so that it depends on the game so far alone.
-func (n *Net) NewGame(context.Context, *rules.Position) error { return nil }
+// NewGame forgets the game before.
+func (n *Net) NewGame(context.Context, *rules.Position) error {
+	n.kept = false
+	return nil
+}
+
+// follow makes p the root of the tree and reports whether anything is known of it. Only where time bounds the search is
+// anything kept from the move before: by counts every move is searched from nothing, so that equal counts are equal work.
+func (n *Net) follow(p *rules.Position, deadline time.Time) bool {
+	n.kept = n.kept && !deadline.IsZero() && mcts.Follow(n.driver, n.root, p)
+	n.root.CopyFrom(p)
+	return n.kept
+}
 
 // Move searches p.
 func (n *Net) Move(ctx context.Context, p *rules.Position, l protocol.Limits) (Decision, error) {
@@ -159,9 +177,15 @@ func (n *Net) Move(ctx context.Context, p *rules.Position, l protocol.Limits) (D
 		timed, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
-	if err := n.driver.Search(timed, n.game, budget, nil); err != nil {
+	search := n.driver.Search
+	if n.follow(p, deadline) {
+		search = n.driver.Resume
+	}
+	if err := search(timed, n.game, budget, nil); err != nil {
+		n.kept = false
 		return Decision{}, fmt.Errorf("player %s: %w", n.name, err)
 	}
+	n.kept = true
 	if ctx.Err() != nil {
 		return Decision{}, ctx.Err()
 	}

@@ -20,7 +20,7 @@ import (
 //	random | material
 //	usi:COMMAND | uci:COMMAND | cecp:COMMAND | gnu:COMMAND
 //
-// Settings: sims=64 nodes=1000 movetime=100ms depth=3 threads=1 batch=4 mate=5000 level=easy timeout=60s name=TEXT
+// Settings: sims=64 nodes=1000 movetime=100ms depth=3 threads=1 batch=4 mate=5000 leafmate=50 level=easy timeout=60s name=TEXT
 // option.NAME=VALUE; settingHelp tells which kind takes which.
 type Spec struct {
 	Text     string // as it was given
@@ -34,6 +34,7 @@ type Spec struct {
 	Threads  int
 	Batch    int // leaves that a net evaluates together, 0: the default
 	Mate     int // positions of a net's mate search, -1: not given
+	LeafMate int // and of that at each leaf
 	Level    string
 	Timeout  time.Duration
 	Options  []protocol.Setting
@@ -41,7 +42,7 @@ type Spec struct {
 
 // settingHelp lists the settings that a kind of player takes.
 var settingHelp = map[string][]string{
-	"net":      {"sims", "nodes", "movetime", "mate", "threads", "batch", "level", "name"},
+	"net":      {"sims", "nodes", "movetime", "mate", "leafmate", "threads", "batch", "level", "name"},
 	"random":   {"name"},
 	"material": {"name"},
 	"usi":      {"nodes", "movetime", "depth", "threads", "timeout", "name", "option.NAME"},
@@ -168,6 +169,9 @@ func (s *Spec) set(allowed []string, part string) error {
 	case "mate":
 		n, err = count(0)
 		s.Mate = int(min(n, 1<<30))
+	case "leafmate":
+		n, err = count(0)
+		s.LeafMate = int(min(n, 1<<30))
 	case "threads":
 		n, err = count(1)
 		s.Threads = int(min(n, 1024))
@@ -200,7 +204,7 @@ const timedMateNodes = 5000
 // search is a net's search setting.
 func (s Spec) search() (Search, error) {
 	o := DefaultSearch()
-	o.Threads, o.Batch = s.Threads, s.Batch
+	o.Threads, o.Batch, o.LeafMates = s.Threads, s.Batch, s.LeafMate
 	if s.MoveTime > 0 {
 		o.MateNodes = timedMateNodes
 	}
