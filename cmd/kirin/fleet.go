@@ -74,7 +74,11 @@ invitation takes effect at the trainer's next start, later ones at once.`,
 			if err != nil {
 				return err
 			}
-			return keys.Revoke(args[0])
+			if err := keys.Revoke(args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "the key of %s counts no more; kirin fleet invite makes a new one\n", args[0])
+			return nil
 		},
 	}
 	release := &cobra.Command{
@@ -123,7 +127,7 @@ func (f *fleetFlags) keys() (*fleet.Keys, error) {
 	return fleet.OpenKeys(r.fleetDir())
 }
 
-func (f *fleetFlags) invite(stderr io.Writer, name string) error {
+func (f *fleetFlags) invite(stderr io.Writer, name string) (err error) {
 	u, err := url.Parse(f.url)
 	if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Port() == "" {
 		return fmt.Errorf("--url %s: write nats://HOST:PORT", f.url)
@@ -144,13 +148,23 @@ func (f *fleetFlags) invite(stderr io.Writer, name string) error {
 	if f.out == "" {
 		f.out = name + ".kirin"
 	}
-	if _, err := os.Lstat(f.out); err == nil {
-		return fmt.Errorf("--out: %s exists", f.out)
-	}
 	keys, err := f.keys()
 	if err != nil {
 		return err
 	}
+	// The file comes first: a key whose secret was not written is of no use to anybody.
+	file, err := os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("--out: %s exists", f.out)
+	}
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil {
+			err = errors.Join(err, os.Remove(f.out))
+		}
+	}()
 	r, err := openRun(f.dir)
 	if err != nil {
 		return err
@@ -171,12 +185,7 @@ func (f *fleetFlags) invite(stderr io.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(append(b, '\n'))
-	if err := errors.Join(err, file.Close()); err != nil {
+	if _, err := file.Write(append(b, '\n')); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stderr, "%s is secret; on the other machine: kirin selfplay --join %s\n", f.out, f.out)

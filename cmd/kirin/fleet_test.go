@@ -265,29 +265,51 @@ func TestInvitationsAreMadeListedAndRevoked(t *testing.T) {
 	}
 }
 
+func TestAnInvitationThatCannotBeWrittenTakesNoName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	mustRun(t, tiny(dir, "--games", "1", "--set", "loop.first_positions=1000000")...)
+	out := filepath.Join(t.TempDir(), "none", "x.kirin")
+	args := []string{"fleet", "invite", "--dir", dir, "--url", "nats://desk:5475", "--out", out, "x"}
+	if status, _, errs := kirin(t, args...); status != 1 || !strings.Contains(errs, "--out: open "+out) {
+		t.Errorf("exit status %d\n%s", status, errs)
+	}
+	if err := os.Mkdir(filepath.Dir(out), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, args...)
+	if status, _, errs := kirin(t, "fleet", "invite", "--dir", dir, "--url", "nats://desk:5475", "--out", out+"2", "x"); status != 1 || !strings.Contains(errs, "x is invited already") {
+		t.Errorf("again: exit status %d\n%s", status, errs)
+	}
+	if _, err := os.Stat(out + "2"); !os.IsNotExist(err) {
+		t.Errorf("a file without an invitation stays behind: %v", err)
+	}
+}
+
 func TestFleetArgumentsThatAreWrongGetOneSentence(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	none, worker := filepath.Join(t.TempDir(), "none"), t.TempDir()
 	mustRun(t, tiny(dir, "--games", "1", "--set", "loop.first_positions=1000000")...)
 	for args, want := range map[string]string{
-		"learn --http 127.0.0.1:0 --dir " + dir:                             "need --listen or --nats",
-		"learn --listen 127.0.0.1:0 --nats nats://x:1 --dir " + dir:         "either --listen",
-		"learn --listen nowhere --dir " + dir:                               "HOST:PORT",
-		"learn --listen 0.0.0.0:0 --dir " + dir:                             "would let in everyone",
-		"learn --listen 127.0.0.1:0 --http 0.0.0.0:0 --dir " + dir:          "--http 0.0.0.0:0 would let in everyone",
-		"learn --nats nats://127.0.0.1:1 --dir " + none:                     "add --http",
-		"learn --nats nats://127.0.0.1:1 --http nowhere --dir " + none:      "--http: \"nowhere\" is not HOST:PORT",
-		"train --listen 127.0.0.1:0 --http x:99999 --dir " + none:           "--http: \"x:99999\" is not HOST:PORT",
-		"learn --listen 127.0.0.1:0 --advertise desk:80 --dir " + none:      "--advertise: \"desk:80\" is not a URL",
-		"learn --listen 127.0.0.1:0 --queue a.b --dir " + none:              "--queue",
-		"selfplay --join nowhere":                                           "neither a URL",
-		"selfplay --join nats://127.0.0.1:1 --name A_B":                     "--name",
-		"selfplay --join nats://127.0.0.1:1 --name a --for 1s --dir " + dir: "a folder of its own",
-		"selfplay --join nats://127.0.0.1:1 --web nowhere --dir " + worker:  "--web nowhere",
-		"fleet revoke --dir " + dir + " nobody":                             "there is no key of nobody",
-		"fleet invite --dir " + dir + " --url http://x x":                   "nats://HOST:PORT",
-		"fleet status --dir " + dir:                                         "has not been open to workers",
-		"bench fleet --dir " + dir + " --workers 0":                         "--workers",
+		"learn --http 127.0.0.1:0 --dir " + dir:                                                    "need --listen or --nats",
+		"learn --listen 127.0.0.1:0 --nats nats://x:1 --dir " + dir:                                "either --listen",
+		"learn --listen nowhere --dir " + dir:                                                      "HOST:PORT",
+		"learn --listen 0.0.0.0:0 --dir " + dir:                                                    "would let in everyone",
+		"learn --listen 127.0.0.1:0 --http 0.0.0.0:0 --dir " + dir:                                 "--http 0.0.0.0:0 would let in everyone",
+		"learn --nats nats://127.0.0.1:1 --dir " + none:                                            "add --http",
+		"learn --nats nats://127.0.0.1:1 --http nowhere --dir " + none:                             "--http: \"nowhere\" is not HOST:PORT",
+		"train --listen 127.0.0.1:0 --http x:99999 --dir " + none:                                  "--http: \"x:99999\" is not HOST:PORT",
+		"learn --listen 127.0.0.1:0 --advertise desk:80 --dir " + none:                             "--advertise: \"desk:80\" is not a URL",
+		"learn --listen 127.0.0.1:0 --queue a.b --dir " + none:                                     "--queue",
+		"selfplay --join nowhere":                                                                  "neither a URL",
+		"selfplay --join nats://127.0.0.1:1 --name A_B":                                            "--name",
+		"selfplay --join nats://127.0.0.1:1 --name a --for 1s --dir " + dir:                        "a folder of its own",
+		"selfplay --join nats://127.0.0.1:1 --web nowhere --dir " + worker:                         "--web nowhere",
+		"fleet revoke --dir " + dir + " nobody":                                                    "there is no key of nobody",
+		"fleet invite --dir " + dir + " --url http://x x":                                          "nats://HOST:PORT",
+		"fleet invite --dir " + dir + " --url nats://x:1 --out " + filepath.Join(none, "x") + " x": "--out: open ",
+		"fleet invite --dir " + dir + " --url nats://x:1 --out " + dir + " x":                      "exists",
+		"fleet status --dir " + dir:                                                                "has not been open to workers",
+		"bench fleet --dir " + dir + " --workers 0":                                                "--workers",
 	} {
 		if status, _, errs := kirin(t, strings.Fields(args)...); status == 0 || !strings.Contains(errs, want) {
 			t.Errorf("kirin %s: %q, want %q", args, errs, want)

@@ -198,7 +198,7 @@ func (f *hostFlags) secure(r *runDir, keys *fleet.Keys, c *fleet.ServerConfig, w
 		}
 		for _, a := range [][2]string{{"--listen", f.listen}, {"--http", f.http}} {
 			if name, _, err := net.SplitHostPort(a[1]); err == nil && !loopback(name) {
-				return fmt.Errorf("%s %s would let in everyone on the network: invite workers (kirin fleet invite --dir %s NAME), or add --open on a network that is yours alone", a[0], a[1], r.dir)
+				return fmt.Errorf("%s %s would let in everyone on the network: invite workers (kirin fleet invite --dir %s --url nats://HOST:PORT NAME), or add --open on a network that is yours alone", a[0], a[1], r.dir)
 			}
 		}
 		return nil

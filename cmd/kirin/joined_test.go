@@ -67,7 +67,9 @@ func TestAWorkerThatIsStoppedBeforeTheTrainerAnswersEndsWell(t *testing.T) {
 	done := make(chan error, 1)
 	f := selfplayFlags{join: "nats://127.0.0.1:1", quota: 1 << 20, workers: -1}
 	go func() { done <- f.run(ctx, said) }()
-	waitUntil(t, "it waits", func() bool { return strings.Contains(said.String(), "waiting for the trainer: no connection to nats://127.0.0.1:1\n") })
+	waitUntil(t, "it waits", func() bool {
+		return strings.Contains(said.String(), "waiting for the trainer: no connection to nats://127.0.0.1:1\n")
+	})
 	cancel()
 	select {
 	case err := <-done:
