@@ -60,3 +60,30 @@ func readWeights(t *testing.T, file string) *network.Weights {
 	}
 	return w
 }
+
+func TestTheLatestNetIsThatToWhichTheRunHasGoneBack(t *testing.T) {
+	r := &runDir{dir: t.TempDir()}
+	if err := os.Mkdir(r.path("weights"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []int{0, 10, 20} {
+		if err := os.WriteFile(r.weightsFile(step), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		pointer string
+		step    int
+	}{
+		{"00000010.safetensors " + strings.Repeat("0", 64) + "\n", 10},
+		{"00000030.safetensors " + strings.Repeat("0", 64) + "\n", 20}, // names a file that is not there
+		{"damaged", 20},
+	} {
+		if err := os.WriteFile(r.path("weights", "latest"), []byte(c.pointer), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if file, err := netFile(r.dir + "@latest"); err != nil || file != r.weightsFile(c.step) {
+			t.Errorf("%q: %s, %v", c.pointer, file, err)
+		}
+	}
+}

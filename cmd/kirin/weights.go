@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -109,16 +110,18 @@ func netFile(text string) (string, error) {
 	case "first":
 		return r.weightsFile(all[0]), nil
 	case "latest":
+		// Files of later steps may be left from before the run went back to an earlier checkpoint.
+		if p, err := r.latest(); err == nil && slices.Contains(all, p.step) {
+			return r.weightsFile(p.step), nil
+		}
 		return r.weightsFile(all[len(all)-1]), nil
 	}
 	step, err := strconv.Atoi(which)
 	if err != nil || step < 0 {
 		return "", fmt.Errorf("net %q: write %s@latest, %s@first or %s@STEP", text, dir, dir, dir)
 	}
-	for _, s := range all {
-		if s == step {
-			return r.weightsFile(step), nil
-		}
+	if slices.Contains(all, step) {
+		return r.weightsFile(step), nil
 	}
 	return "", fmt.Errorf("net %q: the run holds no weights of step %d (it has %d nets from step %d to %d)", text, step, len(all), all[0], all[len(all)-1])
 }
