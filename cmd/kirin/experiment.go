@@ -53,7 +53,7 @@ several go side by side.`,
 		Example: `  kirin experiment configs/experiments/minishogi.yaml --dry-run
   kirin experiment configs/experiments/minishogi.yaml
   kirin watch runs/experiments/minishogi/runs/*`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly("the FILE of an experiment"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

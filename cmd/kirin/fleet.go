@@ -54,7 +54,7 @@ own games and read weights, nothing else. A guest (--guest), somebody whom you d
 not know, may only use the HTTPS side, where size and rate are limited. The first
 invitation takes effect at the trainer's next start, later ones at once.`,
 		Example: "  kirin fleet invite --dir runs/minishogi --url nats://desk.example:5475 laptop",
-		Args:    cobra.ExactArgs(1),
+		Args:    exactly("the NAME of a worker"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.invite(cmd.ErrOrStderr(), args[0]) },
 	}
 	invite.Flags().Var((*given)(&f.url), "url", "where the worker reaches the queue: nats://HOST:PORT")
@@ -68,7 +68,7 @@ invitation takes effect at the trainer's next start, later ones at once.`,
 		Use:     "revoke NAME",
 		Short:   "End a worker's key; its connections are shut within a second",
 		Example: "  kirin fleet revoke --dir runs/minishogi laptop",
-		Args:    cobra.ExactArgs(1),
+		Args:    exactly("the NAME of a worker"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := f.keys()
 			if err != nil {
@@ -85,7 +85,7 @@ invitation takes effect at the trainer's next start, later ones at once.`,
 		Use:     "release NAME",
 		Short:   "Let the games of a quarantined worker count again; a trainer that runs notices within a second",
 		Example: "  kirin fleet release --dir runs/minishogi laptop",
-		Args:    cobra.ExactArgs(1),
+		Args:    exactly("the NAME of a worker"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := openRun(f.dir)
 			if err != nil {

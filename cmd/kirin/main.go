@@ -89,11 +89,7 @@ Start here:
 			if len(args) == 0 {
 				return nil
 			}
-			hint := ""
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				hint = "; did you mean " + strings.Join(near, " or ") + "?"
-			}
-			return fmt.Errorf("unknown command %q%s (kirin --help lists them)", args[0], hint)
+			return unknown(cmd, args[0])
 		},
 		SuggestionsMinimumDistance: 2,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -112,5 +108,44 @@ Start here:
 		newTrain(), newSelfplay(), newLearn(), newMatch(), newRate(), newWatch(), newExport(),
 		newCheck(), newReplay(), newConfig(), newPerft(), newMoves(), newShow(), newVersion(), newEngine(), newAnalyze(), newPlay(), newMate(), newBench(), newFleet(), newExperiment(),
 	)
+	// cobra's own commands print a page of help for a word that they do not know.
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Example = "  kirin help train"
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				at, rest, _ := root.Find(args)
+				if len(rest) > 0 {
+					return unknown(at, rest[0])
+				}
+				return nil
+			}
+		case "completion":
+			cmd.Example = "  source <(kirin completion bash)"
+			cmd.RunE = func(cmd *cobra.Command, args []string) error { return cmd.Help() }
+		}
+	}
 	return root
+}
+
+// unknown is the error of a word that names none of a command's subcommands.
+func unknown(cmd *cobra.Command, word string) error {
+	hint := ""
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		hint = "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return fmt.Errorf("unknown command %q%s (%s --help lists them)", word, hint, cmd.CommandPath())
+}
+
+// exactly wants one argument, and says what it is.
+func exactly(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("%d arguments; give one, %s", len(args), what)
+	}
 }

@@ -60,7 +60,6 @@ start if need be. See docs/fleet.md.`,
 	fl.Var((*given)(&f.queue), "queue", "with --join: name of the run's queue, where several share a NATS cluster (default "+fleet.DefaultQueue+")")
 	f.quota = 256 << 20
 	fl.Var((*amount)(&f.quota), "quota", "with --join: most that finished games may take here before play pauses")
-	cmd.MarkFlagsOneRequired("dir", "join")
 	return cmd
 }
 
@@ -70,6 +69,9 @@ func (f *selfplayFlags) run(ctx context.Context, stderr io.Writer) error {
 	}
 	if f.join != "" {
 		return f.joinRun(ctx, stderr)
+	}
+	if f.dir == "" {
+		return errors.New("give --dir, the folder of a run, or --join, the trainer to play for")
 	}
 	r, err := openRun(f.dir)
 	if err != nil {

@@ -20,7 +20,12 @@ func newWatch() *cobra.Command {
 		Long: `Watch serves the page of one or more runs from their folders: it reads, and
 changes nothing. A run that is being trained by another process is followed.`,
 		Example: "  kirin watch runs/minishogi\n  kirin watch runs/a runs/b --web 127.0.0.1:8080",
-		Args:    cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name the run to look at, or several")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var runs []metrics.Run
 			names := map[string]bool{}
