@@ -17,7 +17,7 @@ type configFlags struct {
 }
 
 func (f *configFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.config, "config", "", "preset or YAML file (presets: "+strings.Join(configs.Presets(), ", ")+")")
+	cmd.Flags().StringVar(&f.config, "config", "", "preset or YAML file (presets: "+strings.Join(configs.Presets(), ", ")+"; default of a new run "+configs.Presets()[0]+")")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one key, for example --set train.batch_size=128 (repeatable)")
 }
 

@@ -47,6 +47,7 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	fl.Var((*given)(&f.queue), "queue", "name of the queue, where several runs share a NATS cluster (default "+fleet.DefaultQueue+")")
 	fl.BoolVar(&f.open, "open", false, "with --listen: let in everyone who reaches the port, without keys")
 	fl.Float64Var(&f.verify, "verify", -1, "share of the workers' games that are played again with their net (default 0.001, of guests 0.02)")
+	untold(cmd, "verify")
 	fl.Var((*amount)(&f.options.MaxBytes), "queue-bytes", "most that the queue may hold")
 	fl.IntVar(&f.options.Replicas, "replicas", 3, "copies of the queue in the cluster of --nats")
 }

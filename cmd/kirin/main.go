@@ -140,6 +140,9 @@ func unknown(cmd *cobra.Command, word string) error {
 	return fmt.Errorf("unknown command %q%s (%s --help lists them)", word, hint, cmd.CommandPath())
 }
 
+// untold keeps a default that stands for what the flag's text says out of the help.
+func untold(cmd *cobra.Command, name string) { cmd.Flags().Lookup(name).DefValue = "0" }
+
 // exactly wants one argument, and says what it is.
 func exactly(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -218,6 +219,27 @@ func TestANoMateTellsHowFarItIsKnown(t *testing.T) {
 		if out := mustRun(t, "mate", "--sfen", sfen); !strings.HasPrefix(out, want) {
 			t.Errorf("%s: %q", sfen, out)
 		}
+	}
+}
+
+func TestHelpTellsOneDefaultOfAFlagAndPositionsThatExist(t *testing.T) {
+	example := regexp.MustCompile(`kirin (\w+) .*--variant (\w+) .*--sfen "([^"]*)"`)
+	found := 0
+	for cmds := newRoot().Commands(); len(cmds) > 0; cmds = cmds[1:] {
+		cmd := cmds[0]
+		cmds = append(cmds, cmd.Commands()...)
+		for line := range strings.Lines(cmd.LocalFlags().FlagUsages()) {
+			if strings.Count(line, "(default") > 1 {
+				t.Errorf("%s has two defaults: %s", cmd.CommandPath(), line)
+			}
+		}
+		for _, m := range example.FindAllStringSubmatch(cmd.Example, -1) {
+			found++
+			mustRun(t, m[1], "--variant", m[2], "--sfen", m[3])
+		}
+	}
+	if found < 2 {
+		t.Errorf("%d examples with a position", found)
 	}
 }
 

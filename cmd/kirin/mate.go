@@ -20,12 +20,13 @@ func newMate() *cobra.Command {
 		Short: "Look for a forced mate, or check a file of known mates",
 		Long: `Mate looks for a mate by checks alone (tsume) from the start position or --sfen,
 after the given USI moves; in chu shogi for the forced capture of the last royal.
+The last move need not give check if the other side has no move left after it.
 
 With --check it solves every row of a file (columns sfen, kind, plies,
 first_moves) and counts by kind and length what was found, wrong and not found.
 Of a position in which there is no mate it tells how many plies that is known for;
 without a number there is none of any length.`,
-		Example: "  kirin mate --variant minishogi --sfen \"4k/4G/4G/5/4K b - 1\"\n  kirin mate --variant shogi --check shogi.tsv --nodes 200000",
+		Example: "  kirin mate --variant minishogi --sfen \"4k/5/4G/5/K4 b G 1\"\n  kirin mate --variant shogi --check shogi.tsv --nodes 200000",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
 			v, p, err := g.position()

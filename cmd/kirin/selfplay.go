@@ -55,6 +55,7 @@ start if need be. See docs/fleet.md.`,
 	fl.Int64Var(&f.games, "games", 0, "stop after this many games (0: no limit)")
 	fl.StringVar(&f.name, "name", "", "name of these players among all that write into the folder (default p and the process's number, with --join a name that the worker's folder keeps)")
 	fl.IntVar(&f.workers, "workers", -1, "playing goroutines, 0 for one per core (default: the run's setting)")
+	untold(cmd, "workers")
 	fl.StringVar(&f.address, "web", "", "host:port for /metrics (default: none)")
 	fl.Var((*given)(&f.join), "join", "play for a trainer on another machine: its URL (nats://HOST:PORT), or the file of an invitation")
 	fl.Var((*given)(&f.queue), "queue", "with --join: name of the run's queue, where several share a NATS cluster (default "+fleet.DefaultQueue+")")

@@ -57,6 +57,7 @@ A game file says by itself which game it is, except for a list of Western moves.
 	fl := cmd.Flags()
 	fl.StringVar(&f.file, "game", "", "game file to read (- for standard input)")
 	fl.IntVar(&f.ply, "ply", -1, "show the position after this many moves (default: all)")
+	untold(cmd, "ply")
 	fl.StringVar(&f.svg, "svg", "", "write a picture to this SVG file (- for standard output)")
 	fl.StringVar(&f.as, "as", "text", "what to print: "+strings.Join(showFormats, ", "))
 	fl.BoolVar(&f.moves, "moves", false, "mark the squares that legal moves lead to, and list the moves")
