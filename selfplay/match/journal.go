@@ -2,11 +2,15 @@ package match
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 )
 
 // journalVersion is the version of the journal's format.
@@ -56,38 +60,64 @@ func openLines[H comparable](what, path string, h H, read func(data []byte) (H, 
 	if j.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return nil, fmt.Errorf("%s journal: %w", what, err)
 	}
-	data, err := j.load()
-	if err == nil && len(data) == 0 {
-		err = j.append(h)
-	} else if err == nil {
-		var header H
-		if header, err = read(data); err == nil && header != h {
-			was, _ := json.Marshal(header)
-			is, _ := json.Marshal(h)
-			err = fmt.Errorf("it belongs to another %s: it has %s, this one %s", what, was, is)
-		}
-	}
-	if err != nil {
+	if err = takeUp(j, h, read); err != nil {
 		j.file.Close()
 		return nil, fmt.Errorf("%s journal %s: %w", what, path, err)
 	}
 	return j, nil
 }
 
-// load returns the whole lines and leaves the file at its end.
-func (j *journal) load() ([]byte, error) {
+// takeUp reads an open journal and leaves it at its end, without the last line if an end has torn that. A file that is
+// no journal, or another's, stays as it is.
+func takeUp[H comparable](j *journal, h H, read func(data []byte) (H, error)) error {
 	data, err := io.ReadAll(j.file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	whole := bytes.LastIndexByte(data, '\n') + 1 // what follows was torn by an end
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	if whole == 0 {
+		if first, err := json.Marshal(h); err != nil || !bytes.HasPrefix(first, data) {
+			return errors.Join(errors.New("it is there already and no journal"), err)
+		}
+	} else if header, err := read(data[:whole]); err != nil {
+		return err
+	} else if header != h {
+		return fmt.Errorf("it belongs to another %s: %s", j.what, differences(header, h))
+	}
 	if whole < len(data) {
 		if err := j.file.Truncate(int64(whole)); err != nil {
-			return nil, fmt.Errorf("drop its torn last line: %w", err)
+			return fmt.Errorf("drop its torn last line: %w", err)
 		}
 	}
-	_, err = j.file.Seek(0, io.SeekEnd)
-	return data[:whole], err
+	if _, err := j.file.Seek(0, io.SeekEnd); err != nil {
+		return err
+	}
+	if whole == 0 {
+		return j.append(h)
+	}
+	return nil
+}
+
+// differences names the fields that differ between a journal's header and that of the match at hand.
+func differences(header, h any) string {
+	fields := func(x any) (m map[string]json.RawMessage) {
+		text, _ := json.Marshal(x)
+		json.Unmarshal(text, &m)
+		return m
+	}
+	was, is := fields(header), fields(h)
+	for key := range is {
+		if _, ok := was[key]; !ok {
+			was[key] = nil
+		}
+	}
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(was)) {
+		if !bytes.Equal(was[key], is[key]) {
+			parts = append(parts, fmt.Sprintf("%s is %s there and %s here", key, cmp.Or(string(was[key]), "nothing"), cmp.Or(string(is[key]), "nothing")))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // ReadJournal reads a finished or running match's journal; a torn last line is passed over.
