@@ -88,14 +88,22 @@ func (f *playFlags) run(ctx context.Context, in io.Reader, out io.Writer) error 
 		return err
 	}
 	if f.save != "" {
-		if err := t.mayWrite(f.save); err != nil {
+		err := t.mayWrite(f.save)
+		if err == nil {
+			err = writable(f.save)
+		}
+		if err != nil {
 			return fmt.Errorf("--save: %w", err)
 		}
 	}
 	t.welcome()
 	err = t.play(ctx, in)
 	if f.save != "" && t.p.Ply() > 0 {
-		err = errors.Join(err, t.write(f.save))
+		if unsaved := t.write(f.save); unsaved != nil {
+			text, unwritten := t.kif()
+			_, unsaid := out.Write(text) // at least the game is on the screen
+			err = errors.Join(err, unsaved, unwritten, unsaid)
+		}
 	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(out)

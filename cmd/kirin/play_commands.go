@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -248,14 +247,23 @@ func (t *table) save(_ context.Context, arg string) (bool, error) {
 
 // mayWrite refuses files that this session has not written.
 func (t *table) mayWrite(file string) error {
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) || file == t.saved {
-		return nil
+	if _, err := os.Stat(file); err != nil || file == t.saved {
+		return nil // writing says what is wrong, if anything is
 	}
 	return fmt.Errorf("%s is there already: give another name", file)
 }
 
-// write saves the game.
-func (t *table) write(file string) error {
+// writable tells whether a file can be made, and leaves none behind.
+func writable(file string) error {
+	f, err := whole.Create(file)
+	if err != nil {
+		return err
+	}
+	return f.Abort()
+}
+
+// kif is the game as a KIF file.
+func (t *table) kif() ([]byte, error) {
 	g := &notation.Game{
 		Variant: t.v, Outcome: t.outcome, Evals: t.evals, Date: t.began.Format("2006/01/02 15:04:05"), Names: [2]string{t.seat(rules.Sente), t.seat(rules.Gote)},
 	}
@@ -266,10 +274,17 @@ func (t *table) write(file string) error {
 		g.Moves = append(g.Moves, t.p.MoveAt(i))
 	}
 	var b bytes.Buffer
-	if err := g.WriteKIF(&b, notation.UTF8); err != nil {
+	err := g.WriteKIF(&b, notation.UTF8)
+	return b.Bytes(), err
+}
+
+// write saves the game.
+func (t *table) write(file string) error {
+	text, err := t.kif()
+	if err != nil {
 		return err
 	}
-	if err := whole.WriteFile(file, b.Bytes()); err != nil {
+	if err := whole.WriteFile(file, text); err != nil {
 		return err
 	}
 	t.saved = file

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,6 +80,7 @@ func TestPlayBeginsAsAskedFor(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--side red", "sente, gote or both"}, {"--level godlike", "beginner"}, {"--think 0s", "not above 0"},
 		{"--handicap queen", "the start positions of minishogi are even"}, {"--save " + net, "is there already"},
+		{"--save " + filepath.Join(net, "none", "x.kif"), "--save: write "},
 	} {
 		status, _, errs := kirin(t, append([]string{"play", "--net", net}, strings.Fields(c.args)...)...)
 		if status == 0 || !strings.Contains(errs, c.want) {
@@ -107,5 +109,26 @@ func TestPlaySavesWhatOtherProgramsRead(t *testing.T) {
 		if err != nil || len(g.Moves) != 2 || g.Outcome.String() != "gote by resignation" {
 			t.Errorf("%s: %+v, %v", data, g, err)
 		}
+	}
+}
+
+func TestAGameThatCannotBeSavedIsWrittenToTheScreen(t *testing.T) {
+	net := untrained(t, "minishogi", "1x16")
+	folder := filepath.Join(t.TempDir(), "folder")
+	file := filepath.Join(folder, "x.kif")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	in, typed := io.Pipe()
+	go func() {
+		io.WriteString(typed, "3e3d\n")
+		os.Remove(folder) // with the second line the first has been read, so play has begun
+		io.WriteString(typed, "quit\n")
+		typed.Close()
+	}()
+	var out, errs bytes.Buffer
+	status := run(t.Context(), []string{"play", "--net", net, "--side", "both", "--save", file}, in, &out, &errs)
+	if status != 1 || !strings.Contains(errs.String(), "write "+file) || !strings.Contains(out.String(), "   1 ３四銀(35)") {
+		t.Errorf("exit status %d\n%s%s", status, out.String(), errs.String())
 	}
 }
