@@ -80,6 +80,11 @@ func (f *exportFlags) run(stdout, stderr io.Writer) error {
 	if run := runOf(f.out); f.out != "-" && run != "" {
 		return fmt.Errorf("--out %s: that is inside the run %s, whose files are its own", f.out, run)
 	}
+	if f.out != "-" && f.format != "kif" { // which is a folder
+		if err := writable(f.out); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
 	if f.net != "" {
 		return f.exportNet(stderr)
 	}

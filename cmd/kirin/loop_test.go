@@ -325,6 +325,13 @@ func TestNetsAndGamesAreExported(t *testing.T) {
 		t.Errorf("the table of moves: %v", err)
 	}
 	mustRun(t, "match", "--a", "net:"+filepath.Join(out, "x.safetensors")+",sims=4", "--b", "random", "--games", "2", "--set", "max_plies=40")
+	for _, format := range []string{"usi", "parquet"} {
+		for _, file := range []string{out, filepath.Join(out, "none", "x")} {
+			if status, _, errs := kirin(t, "export", "--games", dir, "--format", format, "--out", file); status != 1 || !strings.Contains(errs, "--out: write "+file+": ") {
+				t.Errorf("%s into %s: exit status %d\n%s", format, file, status, errs)
+			}
+		}
+	}
 	other := filepath.Join(out, "second")
 	mustRun(t, tiny(other, "--from", dir+"@latest", "--steps", "1")...)
 	if status, _, errs := kirin(t, "match", "--variant", "shogi", "--a", "net:"+dir, "--b", "random"); status == 0 || !strings.Contains(errs, "play minishogi, not shogi") {
