@@ -11,12 +11,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"kirin/configs"
 	"kirin/rules"
 	"kirin/selfplay/engine"
+	"kirin/selfplay/protocol"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -127,7 +129,29 @@ Start here:
 			cmd.RunE = func(cmd *cobra.Command, args []string) error { return cmd.Help() }
 		}
 	}
+	complete(root)
 	return root
+}
+
+// complete gives the shell the words that flags take; for others it has file names.
+func complete(root *cobra.Command) {
+	words := map[string][]string{
+		"variant": rules.Names(),
+		"config":  configs.Presets(),
+		"level":   protocol.LevelNames(),
+		"side":    {"sente", "gote", "both"},
+		"format":  slices.Concat(netFormats, gameFormats),
+		"net":     {shippedNet},
+		"as":      showFormats,
+	}
+	for _, cmd := range root.Commands() {
+		complete(cmd)
+		for name, list := range words {
+			if cmd.Flags().Lookup(name) != nil {
+				cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(list, cobra.ShellCompDirectiveDefault))
+			}
+		}
+	}
 }
 
 // unknown is the error of a word that names none of a command's subcommands.

@@ -243,6 +243,18 @@ func TestHelpTellsOneDefaultOfAFlagAndPositionsThatExist(t *testing.T) {
 	}
 }
 
+func TestTheShellIsToldTheWordsThatFlagsTake(t *testing.T) {
+	for args, want := range map[string]string{
+		"play --variant": "torishogi\n", "engine --level": "beginner\n", "config show --config": "minishogi-quick\n",
+		"export --format": "onnx\n", "show --as": "kif-sjis\n", "export --net": "shipped\n",
+	} {
+		out := mustRun(t, append([]string{"__complete"}, append(strings.Fields(args), "")...)...)
+		if !strings.Contains(out, want) {
+			t.Errorf("%s: %q is missing in %q", args, want, out)
+		}
+	}
+}
+
 func TestHelpOfEveryCommandHasAnExample(t *testing.T) {
 	root := newRoot()
 	for _, c := range root.Commands() {
