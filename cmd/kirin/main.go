@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -130,7 +131,35 @@ Start here:
 		}
 	}
 	complete(root)
+	root.SetFlagErrorFunc(wrongFlag)
 	return root
+}
+
+// wrongFlag says what a flag takes, or where the flags are listed, in the place of
+// the library's words.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	text := err.Error()
+	var number *strconv.NumError
+	if errors.As(err, &number) {
+		what := "a whole number"
+		switch {
+		case errors.Is(number.Err, strconv.ErrRange):
+			what = "no number as large as that"
+		case number.Func == "ParseFloat":
+			what = "a number"
+		case number.Func == "ParseBool":
+			what = "true or false"
+		}
+		text, _, _ = strings.Cut(text, ": strconv.")
+		return fmt.Errorf("%s: it takes %s", text, what)
+	}
+	if text, _, cut := strings.Cut(text, ": time: "); cut {
+		return fmt.Errorf("%s: it takes a duration such as 90s, 10m or 2h", text)
+	}
+	if strings.HasPrefix(text, "unknown") {
+		return fmt.Errorf("%s (%s --help lists them)", text, cmd.CommandPath())
+	}
+	return err
 }
 
 // complete gives the shell the words that flags take; for others it has file names.
