@@ -35,7 +35,9 @@ func (f *freshNets) readNet(p pointer) (*network.Weights, error) {
 	return w, err
 }
 
-func TestMemoryOfNetsThatNoGameUsesServesTheNextOnes(t *testing.T) {
+// minishogi loads the game and its encoder.
+func minishogi(t *testing.T) (*rules.Variant, *encode.Encoder) {
+	t.Helper()
 	v, err := rules.Load("minishogi")
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +46,11 @@ func TestMemoryOfNetsThatNoGameUsesServesTheNextOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return v, enc
+}
+
+func TestMemoryOfNetsThatNoGameUsesServesTheNextOnes(t *testing.T) {
+	v, enc := minishogi(t)
 	nets := &freshNets{enc: enc}
 	s := newNetServer(nets, v, kernel.Best(), enc, t.Logf)
 	had := [2]string{}

@@ -15,7 +15,6 @@ import (
 	"kirin/dataset"
 	"kirin/metrics"
 	"kirin/network"
-	"kirin/network/encode"
 	"kirin/network/kernel"
 	"kirin/rules"
 	"kirin/selfplay"
@@ -84,14 +83,7 @@ func (noStore) close() error                                { return nil }
 // game with the newest, end ends one.
 func aPlayer(t *testing.T, r *runDir) (p *player, next func(step int) selfplay.Evaluator, end func(step int)) {
 	t.Helper()
-	v, err := rules.Load("minishogi")
-	if err != nil {
-		t.Fatal(err)
-	}
-	enc, err := encode.New(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v, enc := minishogi(t)
 	starts, err := selfplay.NewStarts(v, r.cfg.Selfplay.Options)
 	if err != nil {
 		t.Fatal(err)

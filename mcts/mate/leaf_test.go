@@ -9,10 +9,7 @@ import (
 func TestLeavesFindTheShortMatesAndNoOthers(t *testing.T) {
 	for _, game := range games {
 		v := load(t, game)
-		kind := "tsume"
-		if game == "chushogi" {
-			kind = "royal"
-		}
+		kind := kindOf(game)
 		few, many := NewLeaves(200), NewLeaves(20_000)
 		found, all := 0, 0
 		for _, length := range []string{"1", "3", "5"} {

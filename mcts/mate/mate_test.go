@@ -69,10 +69,7 @@ func rows(t testing.TB, v *rules.Variant, kind string, most string) []*rules.Pos
 func TestProofsStandAgainstEveryDefence(t *testing.T) {
 	for _, game := range games {
 		v := load(t, game)
-		kind := "tsume"
-		if game == "chushogi" {
-			kind = "royal"
-		}
+		kind := kindOf(game)
 		s := New(Options{Nodes: 100_000, TableBytes: 1 << 20, MaxPly: 9})
 		for _, p := range rows(t, v, kind, "5") {
 			before := p.SFEN()
@@ -233,10 +230,7 @@ func TestATinyTableGivesTheSameMates(t *testing.T) {
 func TestSolveDoesNotAllocate(t *testing.T) {
 	for _, game := range games {
 		v := load(t, game)
-		kind := "tsume"
-		if game == "chushogi" {
-			kind = "royal"
-		}
+		kind := kindOf(game)
 		s := New(Options{Nodes: 20_000, TableBytes: 1 << 20, MaxPly: 9})
 		ps := rows(t, v, kind, "7")
 		run := func() {
@@ -458,4 +452,12 @@ func BenchmarkRoot(b *testing.B) {
 			b.ReportMetric(float64(mates)/float64(b.N), "mates/op")
 		})
 	}
+}
+
+// kindOf is the kind of rows that a game's file of forced mates has.
+func kindOf(game string) string {
+	if game == "chushogi" {
+		return "royal"
+	}
+	return "tsume"
 }

@@ -98,6 +98,7 @@ type thinker struct {
 	driver  *driver
 	threads int // of driver
 	hashMB  int // of driver
+	leafMax int // positions that driver's mate search looks at for a leaf; 0: it has none
 	solver  *mate.Solver
 	nodes   int64 // of solver
 	root    *rules.Position
@@ -132,7 +133,7 @@ func (t *thinker) prepare(o Options) {
 		cache := mcts.NewCache[*rules.Position](answers)
 		newEval := func() mcts.Evaluator[*rules.Position] { return cache.Wrap(t.net.NewEvaluator()) }
 		t.driver = mcts.NewDriver(d, t.v.MaxMoves(), t.v.Start, newEval)
-		t.threads, t.hashMB, t.known = o.Threads, o.HashMB, false
+		t.threads, t.hashMB, t.leafMax, t.known = o.Threads, o.HashMB, 0, false
 	}
 	if nodes := int64(o.MateNodes); nodes > 0 && (t.solver == nil || t.nodes != nodes) {
 		m := mate.DefaultOptions()
@@ -147,7 +148,10 @@ func (t *thinker) atLeaves(o order) {
 	if o.level.Temperature > 0 {
 		nodes = 0
 	}
-	if nodes == 0 {
+	if nodes == t.leafMax {
+		return
+	}
+	if t.leafMax = nodes; nodes == 0 {
 		t.driver.Consult(nil)
 		return
 	}
