@@ -16,7 +16,6 @@ import (
 	"kirin/metrics"
 	"kirin/network"
 	"kirin/network/kernel"
-	"kirin/rules"
 	"kirin/selfplay"
 )
 
