@@ -24,11 +24,12 @@ import (
 
 // sendReport is what a process of simulated workers has done.
 type sendReport struct {
-	Sent   int64     `json:"sent"`
-	Failed int64     `json:"failed"`
-	Bytes  int64     `json:"bytes"`
-	CPU    float64   `json:"cpu_seconds"`
-	Times  []float64 `json:"times"` // seconds from sending a game until the queue has it, a sample
+	Sent      int64     `json:"sent"`
+	Failed    int64     `json:"failed"`
+	Bytes     int64     `json:"bytes"`
+	CPU       float64   `json:"cpu_seconds"`
+	Connected int       `json:"connected"` // at most, at the same time
+	Times     []float64 `json:"times"`     // seconds from sending a game until the queue has it, a sample
 }
 
 // crowdSize is the number of workers that one process simulates.
@@ -64,7 +65,7 @@ func (f *fleetBench) crowds(ctx context.Context, url string, stderr io.Writer) (
 				fault = fmt.Errorf("sender: %w", err)
 			}
 			total.Sent, total.Failed, total.Bytes, total.CPU = total.Sent+r.Sent, total.Failed+r.Failed, total.Bytes+r.Bytes, total.CPU+r.CPU
-			total.Times = append(total.Times, r.Times...)
+			total.Times, total.Connected = append(total.Times, r.Times...), total.Connected+r.Connected
 		})
 	}
 	wg.Wait()
@@ -81,7 +82,7 @@ func (f *fleetBench) sendTo(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c := &crowd{games: games, url: f.to, names: fleet.Names{Queue: fleet.DefaultQueue}, codec: dataset.NewCodec(), first: f.first}
+	c := &crowd{games: games, url: f.to, names: fleet.Names{Queue: benchQueue}, codec: dataset.NewCodec(), first: f.first}
 	c.number.Store(int64(f.first) << 32)
 	sending, stop := context.WithTimeout(ctx, f.duration)
 	defer stop()
@@ -102,6 +103,7 @@ type crowd struct {
 	number atomic.Int64
 
 	mu     sync.Mutex
+	open   int // connections
 	report sendReport
 }
 
@@ -145,6 +147,8 @@ func (c *crowd) worker(ctx context.Context, i int, every time.Duration, next tim
 		nc, err = connect()
 	}
 	defer nc.Close()
+	c.count(1)
+	defer c.count(-1)
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return err
@@ -164,6 +168,14 @@ func (c *crowd) worker(ctx context.Context, i int, every time.Duration, next tim
 		}
 	}
 	return nil
+}
+
+// count notes a connection that is made or ends.
+func (c *crowd) count(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open += n
+	c.report.Connected = max(c.report.Connected, c.open)
 }
 
 // publish repeats until the queue has the game.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
 	"time"
 
 	"kirin/configs"
@@ -17,6 +16,8 @@ import (
 	"kirin/rules"
 	"kirin/selfplay/fleet"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 )
 
@@ -26,11 +27,16 @@ type fleetBench struct {
 	rate     float64
 	workers  int
 	duration time.Duration
+	nats     string
+	replicas int
 	asJSON   bool
 
 	to    string // not empty: this process sends
 	first int
 }
+
+// benchQueue is the name of its queue, which disturbs no run on the same server.
+const benchQueue = "kirin-bench"
 
 // fleetRow is its result.
 type fleetRow struct {
@@ -63,12 +69,18 @@ shards; no training) and, in processes of their own, simulated workers with a
 connection each, which send the recorded games of a run at a given rate, each
 game under a new number so that none is a duplicate. It ends when every game is
 in a shard. CPU time and memory are those of the trainer's side; the senders
-share the machine. Each connection is an open file on both ends (ulimit -n).`,
-		Example: "  kirin bench fleet --dir runs/minishogi --workers 200 --rate 1000 --for 5m",
-		Args:    cobra.NoArgs,
+share the machine. Each connection is an open file on both ends (ulimit -n).
+With --nats the games go through your own servers, over which the connections are
+spread, in a queue called kirin-bench that is deleted at the end.`,
+		Example: "  kirin bench fleet --dir runs/minishogi --workers 200 --rate 1000 --for 5m\n" +
+			"  kirin bench fleet --nats nats://a:4222,nats://b:4222,nats://c:4222 --replicas 3",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.workers < 1 || f.workers > 100_000 || !(f.rate > 0) || f.duration <= 0 {
 				return errors.New("--workers must be from 1 to 100000, --rate and --for above 0")
+			}
+			if f.replicas < 1 || f.replicas > 5 {
+				return errors.New("--replicas must be from 1 to 5")
 			}
 			if f.to != "" {
 				return f.sendTo(cmd.Context(), cmd.OutOrStdout())
@@ -84,6 +96,8 @@ share the machine. Each connection is an open file on both ends (ulimit -n).`,
 	cmd.Flags().Float64Var(&f.rate, "rate", 1000, "games a second, of all workers together")
 	cmd.Flags().IntVar(&f.workers, "workers", 100, "simulated workers, each with a connection of its own")
 	cmd.Flags().DurationVar(&f.duration, "for", 10*time.Second, "how long they send")
+	cmd.Flags().Var((*given)(&f.nats), "nats", "use this NATS server or cluster with JetStream instead of an embedded queue: nats://HOST:PORT,...")
+	cmd.Flags().IntVar(&f.replicas, "replicas", 1, "copies of the queue in the cluster of --nats")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object")
 	cmd.Flags().StringVar(&f.to, "to", "", "be a sender: the queue's URL")
 	cmd.Flags().IntVar(&f.first, "first", 0, "number of the sender's first worker")
@@ -95,7 +109,38 @@ share the machine. Each connection is an open file on both ends (ulimit -n).`,
 	return cmd
 }
 
-func (f *fleetBench) run(ctx context.Context, stderr io.Writer) (*fleetRow, error) {
+// queue starts the embedded queue, unless there is one already.
+func (f *fleetBench) queue(dir string, names fleet.Names, say func(string, ...any)) (*fleet.Server, string, error) {
+	if f.nats != "" { // what a killed measurement left would be counted
+		return nil, f.nats, f.deleteQueue(names)
+	}
+	server, err := fleet.StartServer(fleet.ServerConfig{Address: "127.0.0.1:0", Dir: dir, Names: names, Say: say})
+	if err != nil {
+		return nil, "", err
+	}
+	return server, "nats://" + server.Address(), nil
+}
+
+// deleteQueue leaves nothing on servers that are not ours.
+func (f *fleetBench) deleteQueue(names fleet.Names) error {
+	nc, err := nats.Connect(f.nats)
+	if err != nil {
+		return fmt.Errorf("delete the queue %s: %w", names.Queue, err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := names.Delete(ctx, js); err != nil {
+		return fmt.Errorf("delete the queue %s: %w", names.Queue, err)
+	}
+	return nil
+}
+
+func (f *fleetBench) run(ctx context.Context, stderr io.Writer) (row *fleetRow, fault error) {
 	r, err := openRun(f.dir)
 	if err != nil {
 		return nil, err
@@ -115,20 +160,26 @@ func (f *fleetBench) run(ctx context.Context, stderr io.Writer) (*fleetRow, erro
 	}
 	p := newProgress(stderr)
 	m := metrics.New()
-	names := fleet.Names{Queue: fleet.DefaultQueue}
+	names := fleet.Names{Queue: benchQueue}
 	keys, err := fleet.OpenKeys(dir)
 	if err != nil {
 		return nil, err
 	}
-	row := &fleetRow{Workers: f.workers, Wanted: f.rate}
+	row = &fleetRow{Workers: f.workers, Wanted: f.rate}
 	start := time.Now()
-	server, err := fleet.StartServer(fleet.ServerConfig{Address: "127.0.0.1:0", Dir: filepath.Join(dir, "queue"), Names: names, Say: p.say})
+	server, url, err := f.queue(filepath.Join(dir, "queue"), names, p.say)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Close()
+	if server != nil {
+		defer server.Close()
+	} else {
+		defer func() { fault = errors.Join(fault, f.deleteQueue(names)) }()
+	}
+	options := fleet.DefaultOptions()
+	options.Replicas = f.replicas
 	intake, err := fleet.StartIntake(ctx, fleet.IntakeConfig{
-		Names: names, Options: fleet.DefaultOptions(), Server: server, Dir: dir, Keys: keys, Store: store, Seal: r.cfg.Data, Metrics: m,
+		Names: names, Options: options, Server: server, URL: f.nats, Dir: dir, Keys: keys, Store: store, Seal: r.cfg.Data, Metrics: m,
 		Judge: &fleet.Judge{
 			Codec: store.Codec(), Variant: r.variant, Hash: games[0].Config, CapPlies: r.cfg.Selfplay.CapPlies,
 			Published: func(string, int64) bool { return true }, Prove: fleet.NewProver(r.variant, r.cfg.Selfplay.MateNodes).Prove,
@@ -139,10 +190,10 @@ func (f *fleetBench) run(ctx context.Context, stderr io.Writer) (*fleetRow, erro
 		return nil, err
 	}
 	row.StartMillis = float64(time.Since(start).Microseconds()) / 1000
-	peak := watchMemory(m, intake)
+	peak := watchMemory(m)
 	cpu := metrics.ProcessSeconds()
 	began := time.Now()
-	sent, err := f.crowds(ctx, "nats://"+server.Address(), stderr)
+	sent, err := f.crowds(ctx, url, stderr)
 	last := time.Now()
 	row.Sent, row.Failed = sent.Sent, sent.Failed
 	row.Rate = float64(row.Sent) / min(last.Sub(began), f.duration).Seconds()
@@ -156,7 +207,7 @@ func (f *fleetBench) run(ctx context.Context, stderr io.Writer) (*fleetRow, erro
 	err = errors.Join(err, intake.Close()) // makes shards of the journals
 	row.Drain = time.Since(last).Seconds()
 	row.CPU = (metrics.ProcessSeconds() - cpu) * 1000 / float64(max(row.Sent, 1))
-	row.Memory, row.Connected = peak()
+	row.Memory, row.Connected = peak(), sent.Connected
 	if err != nil {
 		return nil, err
 	}
@@ -193,9 +244,9 @@ func (f *fleetBench) games(r *runDir) ([]*dataset.Game, error) {
 }
 
 // watchMemory looks every second until it is asked for the most that it has seen.
-func watchMemory(m *metrics.Metrics, in *fleet.Intake) func() (bytes float64, connections int) {
+func watchMemory(m *metrics.Metrics) func() (bytes float64) {
 	stop, done := make(chan struct{}), make(chan struct{})
-	bytes, connections := 0.0, 0
+	bytes := 0.0
 	go func() {
 		defer close(done)
 		t := time.NewTicker(time.Second)
@@ -204,7 +255,6 @@ func watchMemory(m *metrics.Metrics, in *fleet.Intake) func() (bytes float64, co
 			if figures, err := m.Snapshot(); err == nil {
 				bytes = max(bytes, figures["process_resident_memory_bytes"])
 			}
-			connections = max(connections, in.Status().Connections)
 			select {
 			case <-stop:
 				return
@@ -212,10 +262,10 @@ func watchMemory(m *metrics.Metrics, in *fleet.Intake) func() (bytes float64, co
 			}
 		}
 	}()
-	return func() (float64, int) {
+	return func() float64 {
 		close(stop)
 		<-done
-		return bytes, connections
+		return bytes
 	}
 }
 

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"kirin/dataset"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Protocol is the version of what this package writes to the network. Programs
@@ -76,6 +79,19 @@ func (n Names) direct(key string) string {
 	return "$JS.API.DIRECT.GET.KV_" + n.bucket() + "." + n.value(key)
 }
 func (n Names) value(key string) string { return "$KV." + n.bucket() + "." + key }
+
+// Delete removes the queue, if there is one, with all games in it from an
+// external server.
+func (n Names) Delete(ctx context.Context, js jetstream.JetStream) error {
+	games, values := js.DeleteStream(ctx, n.stream()), js.DeleteKeyValue(ctx, n.bucket())
+	if errors.Is(games, jetstream.ErrStreamNotFound) {
+		games = nil
+	}
+	if errors.Is(values, jetstream.ErrBucketNotFound) {
+		values = nil
+	}
+	return errors.Join(games, values)
+}
 
 // CheckQueue tells whether a queue's name can be part of subjects and folders.
 func CheckQueue(name string) error {
