@@ -19,6 +19,9 @@ import (
 //
 // stay, so that at first the window grows by a share beta of what is added, and by less and less later. c is
 // MinPositions, alpha Exponent, beta Scale. The oldest game leaves when the others alone have that many positions.
+//
+// A sixteenth of MaxBytes is taken at the start and given to the games as they come: what a run needs in its first hours
+// is seen in its first minute, and a machine that has too little says so before anything is learned.
 type Window struct {
 	v *rules.Variant
 	o WindowOptions
@@ -28,6 +31,7 @@ type Window struct {
 	head    int
 	base    int64 // positions that left the slices
 	bytes   int64
+	reserve [][]byte // blocks of reserveBlock bytes that the games have not needed yet
 	added   int64           // positions ever
 	known   map[ID]struct{} // in the window, or among left
 	left    []ID            // ring of the games that left last
@@ -43,9 +47,23 @@ func NewWindow(v *rules.Variant, o WindowOptions) (*Window, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &Window{v: v, o: o, known: make(map[ID]struct{}, maxLeft), left: make([]ID, 0, maxLeft), starts: map[string]*rules.Position{}, pos: v.Start(),
-		repeats: repeats{count: map[uint64]int32{}}}, nil
+	w := &Window{v: v, o: o, known: make(map[ID]struct{}, maxLeft), left: make([]ID, 0, maxLeft), starts: map[string]*rules.Position{}, pos: v.Start(),
+		repeats: repeats{count: map[uint64]int32{}}}
+	for range o.reserved() / reserveBlock {
+		block := make([]byte, reserveBlock)
+		for i := 0; i < len(block); i += 4096 { // without a write the system gives no memory
+			block[i] = 1
+		}
+		w.reserve = append(w.reserve, block)
+	}
+	return w, nil
 }
+
+// reserveBlock is how much of the reserve is given up at a time.
+const reserveBlock = 128 << 10
+
+// reserved is the memory that a window takes at its start.
+func (o WindowOptions) reserved() int64 { return int64(o.MaxBytes) / 16 }
 
 // Add puts a game into the window; false if it was added before. The game is replayed: an illegal one or one with a
 // wrong result is refused with ErrDamaged, one of another variant or other rules with ErrWrongGame. Games without a
@@ -108,6 +126,10 @@ func (w *Window) insert(c *CompactGame) {
 	w.repeats.add(c.keys)
 	w.bytes += c.bytes() + perGame
 	w.added += n
+	for n := len(w.reserve) - 1; n >= 0 && int64(n)*reserveBlock+w.bytes >= w.o.reserved(); n-- {
+		w.reserve[n] = nil
+		w.reserve = w.reserve[:n]
+	}
 }
 
 // perGame is what the window itself keeps for a game: pointer, end and an entry of known.

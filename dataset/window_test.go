@@ -135,6 +135,33 @@ func TestWindowStaysWithinItsMemory(t *testing.T) {
 	}
 }
 
+// A window has its first memory from the start: games take it over, and the sum stays.
+func TestGamesTakeOverWhatTheWindowReserved(t *testing.T) {
+	eachVariant(t, func(t *testing.T, v *rules.Variant) {
+		w := newWindow(t, v, func(o *WindowOptions) { o.MaxBytes = 16 * 5 * reserveBlock })
+		if len(w.reserve) != 5 {
+			t.Fatalf("%d blocks", len(w.reserve))
+		}
+		blocks := map[int]bool{}
+		for _, g := range randomGames(v, 0, 1000, 150) {
+			if _, err := w.Add(g); err != nil {
+				t.Fatal(err)
+			}
+			blocks[len(w.reserve)] = true
+			sum := int64(len(w.reserve))*reserveBlock + w.Bytes()
+			if sum < 5*reserveBlock || len(w.reserve) > 0 && sum > 6*reserveBlock+reserveBlock/2 {
+				t.Fatalf("%d blocks and %d bytes", len(w.reserve), w.Bytes())
+			}
+			if len(w.reserve) == 0 {
+				break
+			}
+		}
+		if len(blocks) < 6 {
+			t.Errorf("saw only %v blocks", blocks)
+		}
+	})
+}
+
 func TestPositionsTakeLessThan400BytesInEveryVariant(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v *rules.Variant) {
 		w := newWindow(t, v, nil)
