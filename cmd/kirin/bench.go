@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -9,6 +11,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"kirin/metrics"
 	"kirin/network/kernel"
@@ -27,7 +32,7 @@ the median. A figure says something on this machine only; a ratio says more.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBenchRules(), newBenchNet(), newBenchTrain(), newBenchJob(), newBenchSearch(), newBenchFleet(), newBenchEndgame(), newBenchEndings())
+	cmd.AddCommand(newBenchRules(), newBenchNet(), newBenchTrain(), newBenchJob(), newBenchSearch(), newBenchFleet(), newBenchEndgame(), newBenchMates(), newBenchEndings())
 	return cmd
 }
 
@@ -77,4 +82,45 @@ func cpuOf(f func()) float64 {
 func median(x []float64) float64 {
 	x = slices.Sorted(slices.Values(x))
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
+}
+
+// spread gives the numbers below count to workers. Each of them is made by start:
+// one does what a number asks for, and collect, which no two run at the same time,
+// takes what it found. The first error ends all.
+func spread(ctx context.Context, workers, count int, start func() (one func(n uint64) error, collect func())) error {
+	var (
+		mu    sync.Mutex
+		fault error
+		next  atomic.Int64
+		wg    sync.WaitGroup
+	)
+	for range workers {
+		wg.Go(func() {
+			one, collect := start()
+			for ctx.Err() == nil {
+				n := next.Add(1) - 1
+				if n >= int64(count) {
+					return
+				}
+				err := one(uint64(n))
+				mu.Lock()
+				collect()
+				if err != nil {
+					fault = errors.Join(fault, fmt.Errorf("number %d: %w", n, err))
+					next.Store(int64(count))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if fault == nil {
+		fault = ctx.Err()
+	}
+	return fault
+}
+
+// left estimates how long the rest takes.
+func left(began time.Time, done, of int) time.Duration {
+	return time.Since(began) / time.Duration(done+1) * time.Duration(of-done)
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"kirin/mcts/endgame"
@@ -125,39 +123,17 @@ func (f *endgameFlags) rows(v *rules.Variant, p *progress) (endgame.Tally, error
 }
 
 func (f *endgameFlags) random(ctx context.Context, v *rules.Variant, p *progress) (endgame.Tally, error) {
-	var (
-		mu    sync.Mutex
-		total endgame.Tally
-		fault error
-		next  atomic.Int64
-		wg    sync.WaitGroup
-	)
+	var total endgame.Tally
 	began := time.Now()
-	for range f.workers {
-		wg.Go(func() {
-			c := f.checker(v, p)
-			for ctx.Err() == nil {
-				n := next.Add(1) - 1
-				if n >= int64(f.count) {
-					return
-				}
-				err := c.Random(f.seed, uint64(n))
-				mu.Lock()
-				total.Add(c.Tally)
-				c.Tally = endgame.Tally{}
-				if err != nil {
-					fault = errors.Join(fault, fmt.Errorf("endgame %d: %w", n, err))
-					next.Store(int64(f.count))
-				}
-				left := time.Since(began) / time.Duration(total.Endgames+1) * time.Duration(f.count-total.Endgames)
-				p.show(fmt.Sprintf("%d of %d endgames, %d solved, %d proven, %d wrong, %d moves open, %d missed  %s left", total.Endgames, f.count, total.Solved, total.Proofs, total.Wrong, total.Open, total.Missed, span(left)))
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if fault == nil {
-		fault = ctx.Err()
-	}
-	return total, fault
+	err := spread(ctx, f.workers, f.count, func() (func(n uint64) error, func()) {
+		c := f.checker(v, p)
+		collect := func() {
+			total.Add(c.Tally)
+			c.Tally = endgame.Tally{}
+			p.show(fmt.Sprintf("%d of %d endgames, %d solved, %d proven, %d wrong, %d moves open, %d missed  %s left",
+				total.Endgames, f.count, total.Solved, total.Proofs, total.Wrong, total.Open, total.Missed, span(left(began, total.Endgames, f.count))))
+		}
+		return func(n uint64) error { return c.Random(f.seed, n) }, collect
+	})
+	return total, err
 }

@@ -128,6 +128,26 @@ func TestBenchEndgameFindsNoWrongProof(t *testing.T) {
 	}
 }
 
+func TestBenchMatesFindsNoWrongAnswer(t *testing.T) {
+	args := []string{"bench", "mates", "--count", "30", "--plies", "3", "--plain", "100000", "--workers", "2"}
+	var y struct {
+		Positions, None, Wrong int
+		Tallies                []struct{ Plies, Mates, Found int }
+	}
+	out := mustRun(t, append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), &y); err != nil || y.Positions != 30 || y.Wrong != 0 || y.None == 0 || len(y.Tallies) != 2 || y.Tallies[0].Found == 0 {
+		t.Errorf("%s, %v", out, err)
+	}
+	if out := mustRun(t, args...); !strings.Contains(out, "30 positions, 0 wrong\nmate in 1: ") {
+		t.Error(out)
+	}
+	for _, c := range [][]string{{"--count", "0"}, {"--plies", "2"}, {"--few", "0"}, {"--many", "10"}, {"--variant", "chess"}} {
+		if code, _, stderr := kirin(t, append([]string{"bench", "mates"}, c...)...); code == 0 || !strings.Contains(stderr, "kirin: ") {
+			t.Errorf("%v: exit %d, %q", c, code, stderr)
+		}
+	}
+}
+
 func TestBenchEndingsCountsHowGamesEnd(t *testing.T) {
 	args := []string{"bench", "endings", "--variant", "minishogi", "--games", "4", "--sims", "2", "--spec", "1x16"}
 	rows := strings.Split(strings.TrimSpace(mustRun(t, append(args, "--json")...)), "\n")

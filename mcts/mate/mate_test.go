@@ -1,6 +1,7 @@
 package mate
 
 import (
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -108,54 +109,6 @@ func TestProofsStandAgainstEveryDefence(t *testing.T) {
 	}
 }
 
-// brute is a plain search for a mate by checks within plies plies.
-func brute(p *rules.Position, plies int, attacker rules.Side) bool {
-	for _, m := range p.AppendBoardMoves(nil) {
-		p.Do(m)
-		ok := false
-		replies := p.AppendBoardMoves(nil)
-		over := p.Outcome(len(replies)).Result == rules.Winner(attacker)
-		switch {
-		case over:
-			ok = p.InCheck() || captures(p.Variant())
-		case plies > 1 && p.InCheck():
-			ok = true
-			for _, r := range replies {
-				p.Do(r)
-				ok = brute(p, plies-2, attacker)
-				p.Undo()
-				if !ok {
-					break
-				}
-			}
-		}
-		p.Undo()
-		if ok {
-			return true
-		}
-	}
-	return false
-}
-
-// playout plays random moves, captures and checks more often than others.
-func playout(v *rules.Variant, rng *rand.Rand, plies int) *rules.Position {
-	p := v.Start()
-	for range plies {
-		moves := p.AppendMoves(nil)
-		if p.Outcome(len(moves)).Result != rules.Ongoing {
-			return v.Start()
-		}
-		m := moves[rng.IntN(len(moves))]
-		for range 3 {
-			if p.At(m.To()) == rules.NoPiece && !p.GivesCheck(m) {
-				m = moves[rng.IntN(len(moves))]
-			}
-		}
-		p.Do(m)
-	}
-	return p
-}
-
 func TestTheSolverAgreesWithAPlainSearch(t *testing.T) {
 	for _, c := range []struct {
 		game         string
@@ -170,21 +123,19 @@ func TestTheSolverAgreesWithAPlainSearch(t *testing.T) {
 			v := load(t, c.game, settings...)
 			rng := rand.New(rand.NewPCG(1, uint64(c.plies)))
 			s := New(Options{Nodes: 1 << 40, TableBytes: 1 << 20, MaxPly: c.plies})
-			mates := 0
+			mates, twin := 0, plainSearch{}
 			for range c.count {
-				p := playout(v, rng, 10+rng.IntN(150))
+				p := playout(v, rng)
+				if p == nil {
+					continue
+				}
 				// From the position alone: the twin knows no history.
 				p, err := v.ParseSFEN(p.SFEN())
 				if err != nil {
 					continue
 				}
 				r := s.Solve(p)
-				length := 0
-				for n := 1; n <= c.plies && length == 0; n += 2 {
-					if brute(p, n, p.Side()) {
-						length = n
-					}
-				}
+				length, _ := twin.mate(p, c.plies, math.MaxInt64)
 				if r.Status == Unknown || (r.Status == Mate) != (length > 0) || r.Status == Mate && r.Plies != length {
 					t.Errorf("%s: %v in %d, the plain search says %d", p.SFEN(), r.Status, r.Plies, length)
 				}
@@ -440,7 +391,9 @@ func BenchmarkRoot(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			var ps []*rules.Position
 			for range 200 {
-				ps = append(ps, playout(v, rng, 10+rng.IntN(100)))
+				if p := playout(v, rng); p != nil {
+					ps = append(ps, p)
+				}
 			}
 			s := New(Options{Nodes: 300, TableBytes: 1 << 18, MaxPly: 3})
 			mates := 0
