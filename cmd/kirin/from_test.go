@@ -12,12 +12,13 @@ import (
 )
 
 func TestFromThatDoesNotFitLeavesNoRunBehind(t *testing.T) {
+	spec := shippedSpec(t)
 	for _, c := range []struct {
 		name, from string
 		more       []string
 		want       string
 	}{
-		{"size", "shipped", nil, "--from shipped: its net is 4x64, the configuration asks for 1x16: add --set net.spec=4x64"},
+		{"size", "shipped", nil, "--from shipped: its net is " + spec + ", the configuration asks for 1x16: add --set net.spec=" + spec},
 		{"game", "shipped", []string{"--config", "shogi"}, "--from: shogi: no net is built into this program"},
 		{"nothing", "net:nowhere@latest", nil, `--from: net "nowhere@latest": there is no such file or run`},
 	} {
@@ -37,7 +38,7 @@ func TestTheShippedNetIsExportedAndStartsARunThatTheSameCommandContinues(t *test
 	file := filepath.Join(dir, "net.safetensors")
 	mustRun(t, "export", "--net", "shipped", "--format", "safetensors", "--out", file)
 	run := filepath.Join(dir, "run")
-	args := tiny(run, "--set", "net.spec=4x64", "--set", "train.batch_size=2", "--set", "train.slices=1", "--steps", "1")
+	args := tiny(run, "--set", "net.spec="+shippedSpec(t), "--set", "train.batch_size=2", "--set", "train.slices=1", "--steps", "1")
 	mustRun(t, append(args, "--from", "net:shipped")...)
 	from, first := readWeights(t, file), readWeights(t, (&runDir{dir: run}).weightsFile(0))
 	if sum, err := from.Sum(); err != nil || first.Meta.Parent != sum || first.Meta.Step != 0 || first.Meta.Version != version {
@@ -50,6 +51,16 @@ func TestTheShippedNetIsExportedAndStartsARunThatTheSameCommandContinues(t *test
 	if status != 1 || !strings.Contains(errs, "exists: leave --from out to go on with it, or use another --dir") {
 		t.Errorf("other weights: exit status %d\n%s", status, errs)
 	}
+}
+
+// shippedSpec is the size of the net in the program.
+func shippedSpec(t *testing.T) string {
+	t.Helper()
+	w, err := network.Shipped("minishogi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Form.Spec.String()
 }
 
 func readWeights(t *testing.T, file string) *network.Weights {

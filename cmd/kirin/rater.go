@@ -49,6 +49,8 @@ type rater struct {
 	ratings *match.Ratings
 	began   time.Time
 	spent   time.Duration // in the players' moves
+	fitting time.Duration // in fits
+	unfit   bool          // there are games since the last one
 	faults  map[int]bool  // nets that could not be read
 
 	// What rating games use is kept for the next ones: made anew for each pair, it would be most of the program's garbage.
@@ -129,19 +131,19 @@ func (t *rater) play(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		over := t.spent.Seconds() > cfg.Share*time.Since(t.began).Seconds()*float64(runtime.GOMAXPROCS(0))
+		over := (t.spent + t.fitting).Seconds() > cfg.Share*time.Since(t.began).Seconds()*float64(runtime.GOMAXPROCS(0))
 		if step < 0 || over || len(t.unsaved) > 0 {
 			sleep(ctx, pollEvery)
 			continue
 		}
 		if err := t.playPair(ctx, step); err != nil {
 			if ctx.Err() != nil {
-				return nil
+				return t.refit(true)
 			}
 			return fmt.Errorf("rating games: %w", err)
 		}
 	}
-	return t.write(nil)
+	return errors.Join(t.write(nil), t.refit(true))
 }
 
 // due is the step of the net that should play next, -1 for none: the newest
@@ -260,7 +262,8 @@ func (t *rater) playPair(ctx context.Context, step int) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.write(journal.Bytes()), t.fit())
+	t.unfit = true
+	return errors.Join(t.write(journal.Bytes()), t.refit(false))
 }
 
 // opponent chooses among the anchors and the earlier rated nets.
@@ -377,10 +380,25 @@ func (p *timedPlayer) Move(ctx context.Context, pos *rules.Position, l protocol.
 	return d, err
 }
 
+// refit fits the games since the last fit too. A fit takes the longer the more
+// nets there are; so that most of the time is left to games, it waits until they
+// have taken four times as long as the fits, or until the last one is over.
+func (t *rater) refit(last bool) error {
+	if !t.unfit || !last && 4*t.fitting > t.spent {
+		return nil
+	}
+	clock := t.metrics.Clock(metrics.PartRating)
+	defer clock.Stop()
+	began := time.Now()
+	defer func() { t.fitting += time.Since(began) }()
+	return t.fit()
+}
+
 // fit rates all players over all games so far and shows the result.
 func (t *rater) fit() error {
 	o := match.DefaultFitOptions()
 	ratings, err := match.Fit(t.games, o)
+	t.unfit = false
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"kirin/configs"
 	"kirin/metrics"
@@ -108,6 +109,46 @@ func TestRatingGamesForWhichThereIsNoRoomAreWrittenLater(t *testing.T) {
 	if err := rt.write([]byte("x\n")); err == nil {
 		t.Error("no error of a file that is closed")
 	}
+}
+
+// Fits take the longer the more nets there are: they wait for the games, and none
+// is left out at the end.
+func TestFitsLeaveTheTimeToGames(t *testing.T) {
+	r, err := openRun(trained(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.cfg.Rating.Every = 1
+	l := &learner{metrics: metrics.New(), say: t.Logf}
+	rt, err := newRater(r, l, kernel.Best(), &ratingTable{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.file.Close()
+	had := rt.ratings.Games
+	rated := func(want int) {
+		t.Helper()
+		if rt.ratings.Games != want {
+			t.Errorf("%d games are rated, not %d", rt.ratings.Games, want)
+		}
+	}
+	rt.games = append(rt.games, match.RatedGame{First: "random", Second: "material", Score: 1, Pair: "new"})
+	rt.unfit, rt.spent, rt.fitting = true, 3*time.Hour, time.Hour
+	if err := rt.refit(false); err != nil {
+		t.Fatal(err)
+	}
+	rated(had)
+	rt.spent = 5 * time.Hour
+	if err := rt.refit(false); err != nil || rt.unfit || rt.fitting <= time.Hour {
+		t.Error(err, rt.unfit, rt.fitting)
+	}
+	rated(had + 1)
+	rt.games = append(rt.games, match.RatedGame{First: "random", Second: "material", Score: 0, Pair: "last"})
+	rt.unfit, rt.spent = true, 0
+	if err := rt.refit(true); err != nil {
+		t.Fatal(err)
+	}
+	rated(had + 2)
 }
 
 func TestRatingGoesOnWithoutANetThatCannotBeRead(t *testing.T) {

@@ -51,7 +51,7 @@ func (m *model) fitness(theta []float64) Fitness {
 	met := map[[2]int]*encounter{}
 	for i := range m.cells {
 		c := &m.cells[i]
-		p, _, _ := m.expect(theta, c, false)
+		p := m.expect(theta, c, false)
 		n := c.count[won] + c.count[drawn] + c.count[lost]
 		mean := p[won] + p[drawn]/2
 		variance := p[won] + p[drawn]/4 - mean*mean

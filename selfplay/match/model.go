@@ -3,12 +3,12 @@ package match
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/optimize"
 )
 
 // cell is all games of two players in one order of moving.
@@ -112,33 +112,34 @@ func (m *model) strength(theta []float64, player int) float64 {
 	return theta[m.slot[player]]
 }
 
-// expect returns the chances of a game's results and, for each result, its log weight's derivative by the parameters
-// listed in slots (-1: none).
-func (m *model) expect(theta []float64, c *cell, virtual bool) (p [3]float64, slots [4]int, features [3][4]float64) {
-	slots = [4]int{m.slot[c.first], m.slot[c.second], m.firstMove(), m.draw()}
+// slots are the parameters on which a cell's chances depend: of both players, the advantage, the draws; -1: none.
+func (m *model) slots(c *cell, virtual bool) [4]int {
+	if virtual {
+		return [4]int{m.slot[c.first], m.slot[c.second], -1, -1}
+	}
+	return [4]int{m.slot[c.first], m.slot[c.second], m.firstMove(), m.draw()}
+}
+
+// features are the derivatives of the results' log weights by the slots.
+var features = [3][4]float64{won: {1, 0, 1, 0}, drawn: {0.5, 0.5, 0.5, 1}, lost: {0, 1, 0, 0}}
+
+// expect returns the chances of a game's results.
+func (m *model) expect(theta []float64, c *cell, virtual bool) (p [3]float64) {
 	a, b := m.strength(theta, c.first), m.strength(theta, c.second)
 	if virtual {
-		slots[2], slots[3] = -1, -1
 		p[won] = 1 / (1 + math.Exp(b-a))
 		p[lost] = 1 - p[won]
-		features[won][0], features[lost][1] = 1, 1
-		return p, slots, features
+		return p
 	}
 	a += theta[m.firstMove()]
-	w := [3]float64{won: a, drawn: theta[m.draw()] + (a+b)/2, lost: b}
-	top := max(w[0], w[1], w[2])
-	sum := 0.0
-	for i := range w {
-		p[i] = math.Exp(w[i] - top)
-		sum += p[i]
-	}
+	d := theta[m.draw()] + (a+b)/2
+	top := max(a, d, b)
+	p = [3]float64{won: math.Exp(a - top), drawn: math.Exp(d - top), lost: math.Exp(b - top)}
+	sum := p[won] + p[drawn] + p[lost]
 	for i := range p {
 		p[i] /= sum
 	}
-	features[won] = [4]float64{1, 0, 1, 0}
-	features[drawn] = [4]float64{0.5, 0.5, 0.5, 1}
-	features[lost] = [4]float64{0, 1, 0, 0}
-	return p, slots, features
+	return p
 }
 
 // Weak normal priors keep the two shared parameters finite: an advantage of 0 +- 2 nats (350 Elo), a draw parameter of
@@ -149,111 +150,124 @@ const (
 	drawSpread      = 3
 )
 
-// visit calls f with every cell, the prior's too.
-func (m *model) visit(f func(c *cell, virtual bool)) {
+// visit yields every cell, the prior's too.
+func (m *model) visit(yield func(c *cell, virtual bool) bool) {
 	for i := range m.cells {
-		f(&m.cells[i], false)
+		if !yield(&m.cells[i], false) {
+			return
+		}
 	}
 	for i := range m.virtual {
-		f(&m.virtual[i], true)
+		if !yield(&m.virtual[i], true) {
+			return
+		}
 	}
 }
 
 // loss is the negative log likelihood.
 func (m *model) loss(theta []float64) float64 {
 	sum := 0.0
-	m.visit(func(c *cell, virtual bool) {
-		p, _, _ := m.expect(theta, c, virtual)
+	for c, virtual := range m.visit {
+		p := m.expect(theta, c, virtual)
 		for i, n := range c.count {
 			if n > 0 {
 				sum -= n * math.Log(max(p[i], 1e-300))
 			}
 		}
-	})
+	}
 	first, draw := theta[m.firstMove()]/firstMoveSpread, (theta[m.draw()]-drawMean)/drawSpread
 	return sum + first*first/2 + draw*draw/2
 }
 
-// gradient writes the derivative of loss.
-func (m *model) gradient(grad, theta []float64) {
+// derive writes the first derivatives of loss, and to the upper half of h, row by row, the second ones: the covariance of
+// the features, so that loss is convex.
+func (m *model) derive(grad, h, theta []float64) {
 	clear(grad)
-	m.visit(func(c *cell, virtual bool) {
-		p, slots, features := m.expect(theta, c, virtual)
+	clear(h)
+	for c, virtual := range m.visit {
+		p, slots := m.expect(theta, c, virtual), m.slots(c, virtual)
 		n := c.count[won] + c.count[drawn] + c.count[lost]
-		for k, slot := range slots {
-			if slot < 0 {
+		for k, x := range slots {
+			if x < 0 {
 				continue
 			}
+			mean := 0.0
 			for i := range p {
-				grad[slot] += (n*p[i] - c.count[i]) * features[i][k]
+				mean += p[i] * features[i][k]
+				grad[x] += (n*p[i] - c.count[i]) * features[i][k]
 			}
-		}
-	})
-	grad[m.firstMove()] += theta[m.firstMove()] / (firstMoveSpread * firstMoveSpread)
-	grad[m.draw()] += (theta[m.draw()] - drawMean) / (drawSpread * drawSpread)
-}
-
-// hessian writes the second derivatives of loss: the covariance of the features, so that loss is convex.
-func (m *model) hessian(h *mat.SymDense, theta []float64) {
-	h.Zero()
-	m.visit(func(c *cell, virtual bool) {
-		p, slots, features := m.expect(theta, c, virtual)
-		n := c.count[won] + c.count[drawn] + c.count[lost]
-		var mean [4]float64
-		for i := range p {
-			for k := range mean {
-				mean[k] += p[i] * features[i][k]
-			}
-		}
-		for k, x := range slots {
 			for l, y := range slots {
-				if x < 0 || y < 0 || x > y {
+				if y < x {
 					continue
 				}
-				cov := -mean[k] * mean[l]
+				cov := 0.0
 				for i := range p {
-					cov += p[i] * features[i][k] * features[i][l]
+					cov += p[i] * (features[i][k] - mean) * features[i][l]
 				}
-				h.SetSym(x, y, h.At(x, y)+n*cov)
+				h[x*m.size+y] += n * cov
 			}
 		}
-	})
+	}
 	first, draw := m.firstMove(), m.draw()
-	h.SetSym(first, first, h.At(first, first)+1.0/(firstMoveSpread*firstMoveSpread))
-	h.SetSym(draw, draw, h.At(draw, draw)+1.0/(drawSpread*drawSpread))
+	grad[first] += theta[first] / (firstMoveSpread * firstMoveSpread)
+	grad[draw] += (theta[draw] - drawMean) / (drawSpread * drawSpread)
+	h[first*m.size+first] += 1.0 / (firstMoveSpread * firstMoveSpread)
+	h[draw*m.size+draw] += 1.0 / (drawSpread * drawSpread)
 }
 
-// solve finds the most likely parameters, from a guess or from nothing.
-func (m *model) solve(guess []float64) ([]float64, error) {
+// flat is the size of a gradient, in games, at which a fit is done; flatEnough that for a resample, whose own
+// noise is larger by far.
+const (
+	flat       = 1e-7
+	flatEnough = 1e-2
+)
+
+// solve finds the most likely parameters by Newton's method, from a guess or from nothing, until no part of the
+// gradient is larger than end. The loss is convex, so that a shorter step in the same direction always helps where the
+// whole one does not.
+func (m *model) solve(guess []float64, end float64) ([]float64, error) {
+	x := slices.Clone(guess)
 	if guess == nil {
-		guess = make([]float64, m.size)
-		guess[m.draw()] = drawMean
+		x = make([]float64, m.size)
+		x[m.draw()] = drawMean
 	}
-	problem := optimize.Problem{
-		Func: m.loss,
-		Grad: m.gradient,
-		Hess: m.hessian,
+	grad, step, next, h := make([]float64, m.size), make([]float64, m.size), make([]float64, m.size), make([]float64, m.size*m.size)
+	var c mat.Cholesky
+	loss := m.loss(x)
+	for range 200 {
+		m.derive(grad, h, x)
+		worst := 0.0
+		for _, g := range grad {
+			worst = max(worst, math.Abs(g))
+		}
+		if worst <= end {
+			return x, nil
+		}
+		if !c.Factorize(mat.NewSymDense(m.size, h)) {
+			return nil, errors.New("the fit has no single solution")
+		}
+		var inexact mat.Condition // a warning: the loss tells whether the step is any good
+		if err := c.SolveVecTo(mat.NewVecDense(m.size, step), mat.NewVecDense(m.size, grad)); err != nil && !errors.As(err, &inexact) {
+			return nil, fmt.Errorf("solve for a step of the fit: %w", err)
+		}
+		better := false
+		for scale := 1.0; scale > 1e-6 && !better; scale /= 2 {
+			for i := range x {
+				next[i] = x[i] - scale*step[i]
+			}
+			l := m.loss(next)
+			if better = l < loss; better {
+				x, next, loss = next, x, l
+			}
+		}
+		if !better { // as near as the rounding of the loss allows
+			if worst < 1e-3 {
+				return x, nil
+			}
+			break
+		}
 	}
-	settings := &optimize.Settings{
-		GradientThreshold: 1e-7,
-		Converger:         &optimize.FunctionConverge{Absolute: 1e-12, Relative: 1e-14, Iterations: 5},
-		MajorIterations:   500,
-	}
-	result, err := optimize.Minimize(problem, guess, settings, &optimize.Newton{})
-	if result == nil {
-		return nil, err
-	}
-	// Near the optimum the line search may find nothing better: that is no failure if the gradient is flat.
-	grad := make([]float64, m.size)
-	m.gradient(grad, result.X)
-	worst := 0.0
-	for _, g := range grad {
-		worst = max(worst, math.Abs(g))
-	}
-	if !(worst < 1e-3) {
-		return nil, errors.Join(errors.New("the fit does not converge"), err)
-	}
-	return result.X, nil
+	return nil, errors.New("the fit does not converge")
 }
 
 // bootstrap returns the standard deviation of every parameter over refits with random weights of pairs.
@@ -289,7 +303,7 @@ func (m *model) bootstrap(theta []float64, o FitOptions) ([]float64, error) {
 		for i := range m.virtual {
 			m.virtual[i].count = [3]float64{won: halves[i] * rng.ExpFloat64(), lost: halves[i] * rng.ExpFloat64()}
 		}
-		x, err := m.solve(theta)
+		x, err := m.solve(theta, flatEnough)
 		if err != nil {
 			return nil, err
 		}

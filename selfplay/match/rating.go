@@ -162,7 +162,7 @@ func Fit(games []RatedGame, o FitOptions) (*Ratings, error) {
 		return r, nil
 	}
 	m := newModel(games, anchors, o.Prior)
-	theta, err := m.solve(nil)
+	theta, err := m.solve(nil, flat)
 	if err != nil {
 		return nil, fmt.Errorf("ratings: %w", err)
 	}
