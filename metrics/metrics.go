@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -256,28 +257,45 @@ func (m *Metrics) Stepped(step int64, samples int) {
 // checkpoint and after a restored one.
 func (m *Metrics) SetStep(step int64) { m.Train.step.Set(float64(step)) }
 
-// SetRatings replaces the ratings on /metrics: of the anchors, and of the net
-// of the highest step under the name "newest".
-func (m *Metrics) SetRatings(ratings []Rating) {
+// SetRatings replaces the ratings on /metrics: of the anchors, and of one net
+// under the name "newest", if there is one; see [NewestRated].
+func (m *Metrics) SetRatings(ratings []Rating, newest *Rating) {
 	for _, v := range m.elo {
 		v.Reset()
 	}
-	newest := -1
 	set := func(name string, r Rating) {
 		m.elo[0].WithLabelValues(name).Set(r.Elo)
 		m.elo[1].WithLabelValues(name).Set(r.Low)
 		m.elo[2].WithLabelValues(name).Set(r.High)
 	}
-	for i, r := range ratings {
+	for _, r := range ratings {
 		if r.Anchor {
 			set(r.Name, r)
-		} else if newest < 0 || r.Step >= ratings[newest].Step {
-			newest = i
 		}
 	}
-	if newest >= 0 {
-		set("newest", ratings[newest])
+	if newest != nil {
+		set("newest", *newest)
 	}
+}
+
+// NewestRated is the net of the highest step that has so many games: one with
+// fewer would make the figure jump. If none has, it is the newest net; nil if no
+// net is rated.
+func NewestRated(ratings []Rating, games int) *Rating {
+	var newest, settled *Rating
+	for i := range ratings {
+		r := &ratings[i]
+		if r.Anchor {
+			continue
+		}
+		if newest == nil || r.Step > newest.Step {
+			newest = r
+		}
+		if r.Games >= games && (settled == nil || r.Step > settled.Step) {
+			settled = r
+		}
+	}
+	return cmp.Or(settled, newest)
 }
 
 // Spend accounts CPU time to a part, for callers that measure it themselves.

@@ -65,7 +65,8 @@ func everySet() *Metrics {
 	visit(reflect.ValueOf(m).Elem())
 	m.SetBuild("v0.1.0", "abc", "avx2")
 	m.SetRun("run", "minishogi", "default", "4x64")
-	m.SetRatings([]Rating{{Name: "random", Step: -1, Elo: -800, Anchor: true}, {Name: "step 10", Step: 10, Elo: 5, Low: 1, High: 9}, {Name: "step 5", Step: 5}})
+	ratings := []Rating{{Name: "random", Step: -1, Elo: -800, Anchor: true}, {Name: "step 10", Step: 10, Elo: 5, Low: 1, High: 9}, {Name: "step 5", Step: 5}}
+	m.SetRatings(ratings, NewestRated(ratings, 0))
 	m.GameOver("sente", "checkmate", 44)
 	m.Stepped(12, 256)
 	m.Wait("train", WaitGames)
@@ -202,5 +203,20 @@ func TestTheHistoryNamesLabelsAsPrometheusDoes(t *testing.T) {
 		if strings.HasPrefix(name, "kirin_") && !strings.Contains(text, "\n"+name+" ") {
 			t.Errorf("%s is not a line of /metrics", name)
 		}
+	}
+}
+
+func TestTheRatingThatIsShownHasItsGames(t *testing.T) {
+	rows := []Rating{
+		{Name: "step 200", Step: 200, Games: 13}, {Name: "material", Step: -1, Games: 90, Anchor: true}, {Name: "step 300", Step: 300, Games: 2},
+		{Name: "step 100", Step: 100, Games: 30},
+	}
+	for games, want := range map[int]string{12: "step 200", 14: "step 100", 40: "step 300", 0: "step 300"} {
+		if r := NewestRated(rows, games); r == nil || r.Name != want {
+			t.Errorf("with %d games: %+v, want %s", games, r, want)
+		}
+	}
+	if r := NewestRated(rows[1:2], 0); r != nil {
+		t.Errorf("no net is rated, but %+v", r)
 	}
 }

@@ -391,7 +391,12 @@ func (t *rater) refit(last bool) error {
 	defer clock.Stop()
 	began := time.Now()
 	defer func() { t.fitting += time.Since(began) }()
-	return t.fit()
+	err := t.fit()
+	if errors.Is(err, match.ErrFit) { // the run goes on with the ratings that it had
+		t.say("%v", err)
+		return nil
+	}
+	return err
 }
 
 // fit rates all players over all games so far and shows the result.
@@ -405,11 +410,10 @@ func (t *rater) fit() error {
 	t.ratings = ratings
 	rows := ratingRows(ratings)
 	t.table.set(rows)
-	t.metrics.SetRatings(rows)
-	for i := range rows {
-		if best := t.status.rating.Load(); !rows[i].Anchor && (best == nil || rows[i].Step >= best.Step) {
-			t.status.rating.Store(&rows[i])
-		}
+	newest := metrics.NewestRated(rows, t.run.cfg.Rating.Games/2)
+	t.metrics.SetRatings(rows, newest)
+	if newest != nil {
+		t.status.rating.Store(newest)
 	}
 	b, err := json.MarshalIndent(ratings, "", "  ")
 	if err != nil {

@@ -216,10 +216,11 @@ func (m *model) derive(grad, h, theta []float64) {
 }
 
 // flat is the size of a gradient, in games, at which a fit is done; flatEnough that for a resample, whose own
-// noise is larger by far.
+// noise is larger by far. longest is the farthest that a parameter moves at once.
 const (
 	flat       = 1e-7
 	flatEnough = 1e-2
+	longest    = 2 // nats
 )
 
 // solve finds the most likely parameters by Newton's method, from a guess or from nothing, until no part of the
@@ -250,13 +251,20 @@ func (m *model) solve(guess []float64, end float64) ([]float64, error) {
 		if err := c.SolveVecTo(mat.NewVecDense(m.size, step), mat.NewVecDense(m.size, grad)); err != nil && !errors.As(err, &inexact) {
 			return nil, fmt.Errorf("solve for a step of the fit: %w", err)
 		}
+		// Where the loss is flat a whole step leads far beyond the optimum, to where it is flat on the other side: so no
+		// parameter moves by more than longest at a time, and a step must gain what its slope promises, or nearly.
+		slope, far := 0.0, 0.0
+		for i, d := range step {
+			slope += d * grad[i]
+			far = max(far, math.Abs(d))
+		}
 		better := false
-		for scale := 1.0; scale > 1e-6 && !better; scale /= 2 {
+		for scale := min(1, longest/far); scale > 1e-9 && !better; scale /= 2 {
 			for i := range x {
 				next[i] = x[i] - scale*step[i]
 			}
 			l := m.loss(next)
-			if better = l < loss; better {
+			if better = l < loss && loss-l >= 1e-4*scale*slope; better {
 				x, next, loss = next, x, l
 			}
 		}

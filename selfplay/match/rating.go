@@ -135,6 +135,9 @@ func (r *Ratings) Table() string {
 // eloPerNat is the Elo of one unit of log strength.
 const eloPerNat = 400 / math.Ln10
 
+// ErrFit marks games for which no ratings could be computed.
+var ErrFit = errors.New("the games so far give no ratings")
+
 // Fit rates all players together by the Bradley-Terry model with draws (Davidson 1970) and an advantage of moving first
 // (Davidson and Beaver 1977): with strengths a (of the first player, the advantage included) and b, win : draw : loss =
 // a : nu sqrt(ab) : b. Elo is 400 log10 of the strength. Intervals come from a Bayesian bootstrap (Rubin 1981) over pairs
@@ -164,11 +167,11 @@ func Fit(games []RatedGame, o FitOptions) (*Ratings, error) {
 	m := newModel(games, anchors, o.Prior)
 	theta, err := m.solve(nil, flat)
 	if err != nil {
-		return nil, fmt.Errorf("ratings: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrFit, err)
 	}
 	deviations, err := m.bootstrap(theta, o)
 	if err != nil {
-		return nil, fmt.Errorf("ratings: bootstrap: %w", err)
+		return nil, fmt.Errorf("%w: bootstrap: %w", ErrFit, err)
 	}
 	m.report(r, games, theta, deviations)
 	r.Fitness = m.fitness(theta)

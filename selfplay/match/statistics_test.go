@@ -233,6 +233,32 @@ func TestRatingsAreRepeatableAndFinite(t *testing.T) {
 	}
 }
 
+// Few games, hardly ever an upset, strengths far apart: where the likelihood is flat, steps go astray.
+func TestLopsidedResultsAreFitted(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		w := &world{elo: map[string]float64{}, nu: math.Exp(rng.Float64()*6 - 6), firstMove: rng.Float64() * 200, rng: rng}
+		names := []string{"random"}
+		for i := range 2 + rng.IntN(30) {
+			names = append(names, fmt.Sprintf("step %d", i))
+		}
+		for _, name := range names {
+			w.elo[name] = rng.Float64() * 4000
+		}
+		o := DefaultFitOptions()
+		o.Resamples, o.Seed = 60, seed
+		r, err := Fit(w.tournament(names, 1+rng.IntN(4)), o)
+		if err != nil {
+			t.Fatalf("seed %d, %d players: %v", seed, len(names), err)
+		}
+		for _, p := range r.Players {
+			if !(math.Abs(p.Elo) < 20_000 && p.High-p.Low < 50_000) {
+				t.Errorf("seed %d: %+v", seed, p)
+			}
+		}
+	}
+}
+
 func TestUnconnectedPlayersAreNamed(t *testing.T) {
 	w := &world{elo: map[string]float64{}, rng: rand.New(rand.NewPCG(9, 10))}
 	games := append(w.tournament([]string{"random", "a"}, 10), w.tournament([]string{"x", "y"}, 10)...)
