@@ -31,7 +31,7 @@ type Window struct {
 	head    int
 	base    int64 // positions that left the slices
 	bytes   int64
-	reserve [][]byte // blocks of reserveBlock bytes that the games have not needed yet
+	reserve [][]byte        // blocks of reserveBlock bytes that the games have not needed yet
 	added   int64           // positions ever
 	known   map[ID]struct{} // in the window, or among left
 	left    []ID            // ring of the games that left last
