@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"kirin/dataset"
 	"kirin/metrics"
@@ -283,4 +285,33 @@ func (w *weights) has(sum string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.kept) > 0 && w.kept[len(w.kept)-1] == sum
+}
+
+// The queue reads the TLS configuration while the web server, which is given the
+// same, would write to it.
+func TestTheWebServerChangesNoTLSOfOthers(t *testing.T) {
+	a, err := OpenAuthority(t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := a.Server(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWeb(WebConfig{Address: "127.0.0.1:0", TLS: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Serve(nil)
+	c, err := tls.Dial("tcp", w.Address(), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(config.NextProtos) > 0 {
+		t.Errorf("it speaks %v now", config.NextProtos)
+	}
 }

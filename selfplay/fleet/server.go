@@ -115,7 +115,7 @@ func (s *Server) start() error {
 		CustomClientAuthentication: (*gate)(s), AlwaysEnableNonce: true,
 	}
 	if s.secured() {
-		o.TLSConfig, o.TLSTimeout, o.TLS = s.c.TLS, 10, true
+		o.TLSConfig, o.TLSTimeout, o.TLS = s.c.TLS.Clone(), 10, true
 	}
 	ns, err := server.NewServer(o)
 	if err != nil {

@@ -64,8 +64,8 @@ func (w *Web) Address() string { return w.l.Addr().String() }
 // Serve answers for an intake, in the background.
 func (w *Web) Serve(in *Intake) {
 	w.c.Intake = in
-	w.http = &http.Server{
-		Handler: w.handler(), TLSConfig: w.c.TLS, ReadHeaderTimeout: webHeaders, ReadTimeout: webBody, IdleTimeout: webIdle,
+	w.http = &http.Server{ // which writes to its TLS configuration, that the queue reads too
+		Handler: w.handler(), TLSConfig: w.c.TLS.Clone(), ReadHeaderTimeout: webHeaders, ReadTimeout: webBody, IdleTimeout: webIdle,
 		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0), // what strangers send is no news
 	}
 	go func() {
