@@ -124,3 +124,18 @@ func spread(ctx context.Context, workers, count int, start func() (one func(n ui
 func left(began time.Time, done, of int) time.Duration {
 	return time.Since(began) / time.Duration(done+1) * time.Duration(of-done)
 }
+
+// tellFound writes what a comparison found, as JSON or for people; with wrong answers
+// among it the exit status is 1.
+func tellFound(out io.Writer, asJSON bool, found any, wrong int, print func(io.Writer) error) error {
+	var err error
+	if asJSON {
+		err = writeJSON(out, found)
+	} else {
+		err = print(out)
+	}
+	if err == nil && wrong > 0 {
+		return quiet{1}
+	}
+	return err
+}

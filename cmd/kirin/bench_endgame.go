@@ -76,16 +76,7 @@ func (f *endgameFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	out := cmd.OutOrStdout()
-	if f.asJSON {
-		err = writeJSON(out, t)
-	} else {
-		err = f.print(out, t)
-	}
-	if err == nil && t.Wrong > 0 {
-		return quiet{1}
-	}
-	return err
+	return tellFound(cmd.OutOrStdout(), f.asJSON, t, t.Wrong, func(out io.Writer) error { return f.print(out, t) })
 }
 
 func (f *endgameFlags) print(out io.Writer, t endgame.Tally) error {

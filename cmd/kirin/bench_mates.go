@@ -68,16 +68,7 @@ func (f *matesFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	out := cmd.OutOrStdout()
-	if f.asJSON {
-		err = writeJSON(out, r)
-	} else {
-		err = f.print(out, r)
-	}
-	if err == nil && r.Wrong > 0 {
-		return quiet{1}
-	}
-	return err
+	return tellFound(cmd.OutOrStdout(), f.asJSON, r, r.Wrong, func(out io.Writer) error { return f.print(out, r) })
 }
 
 func (f *matesFlags) print(out io.Writer, r mate.SampleReport) error {
