@@ -22,7 +22,8 @@ func newRate() *cobra.Command {
 		Short: "Fit the ratings of a run's nets over all their rating games",
 		Long: `Rate fits one rating per player over every rating game that the run has played:
 its nets, and the fixed anchors random (0) and material. Draws and the advantage
-of moving first are part of the model; the intervals are 95 %.
+of moving first are part of the model, and so is that a net is not far from the one
+before it; the intervals are 95 %.
 
 With --ladder it plays instead: pair after pair against another engine, each at the
 level (nodes or depth) that tells most, until the level at which the player scores
@@ -49,7 +50,7 @@ level (nodes or depth) that tells most, until the level at which the player scor
 			if len(games) == 0 {
 				return fmt.Errorf("%s has played no rating games yet (rating.every is %d steps)", dir, r.cfg.Rating.Every)
 			}
-			o := match.DefaultFitOptions()
+			o := r.fitOptions(games)
 			o.Resamples = 1000
 			ratings, err := match.Fit(games, o)
 			if err != nil {

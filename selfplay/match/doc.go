@@ -9,7 +9,7 @@
 // of every interval and of the SPRT. A match with a journal goes on where it was stopped.
 //
 // Fit turns the games of many players into ratings: Bradley-Terry with draws (Davidson) and the first player's advantage,
-// fixed anchors, intervals, and checks for what such a model cannot say (players that never met, circles of results).
+// fixed anchors, players known to be close (FitOptions.Links), intervals, and checks for what such a model cannot say (players that never met, circles of results).
 //
 // # The journal
 //

@@ -35,6 +35,13 @@ type model struct {
 	cells   []cell
 	virtual []cell // of the prior: no draws, no advantage
 	pairs   [][]entry
+	links   []link
+}
+
+// link is a Link between players, in nats: a - b is near mean.
+type link struct {
+	a, b         int
+	mean, spread float64
 }
 
 // entry is one game of a pair: a cell and its result.
@@ -44,7 +51,7 @@ func (m *model) firstMove() int { return m.size - 2 }
 func (m *model) draw() int      { return m.size - 1 }
 
 // newModel counts games that are sorted by pair.
-func newModel(games []RatedGame, anchors map[string]float64, prior float64) *model {
+func newModel(games []RatedGame, anchors map[string]float64, o FitOptions) *model {
 	m := &model{}
 	for _, g := range games {
 		m.names = append(m.names, g.First, g.Second)
@@ -81,7 +88,14 @@ func newModel(games []RatedGame, anchors map[string]float64, prior float64) *mod
 		last := len(m.pairs) - 1
 		m.pairs[last] = append(m.pairs[last], entry{c, result})
 	}
-	m.addPrior(prior)
+	m.addPrior(o.Prior)
+	for _, l := range o.Links {
+		a, played := slices.BinarySearch(m.names, l.A)
+		b, met := slices.BinarySearch(m.names, l.B)
+		if played && met {
+			m.links = append(m.links, link{a: a, b: b, spread: l.Spread / eloPerNat})
+		}
+	}
 	return m
 }
 
@@ -164,6 +178,11 @@ func (m *model) visit(yield func(c *cell, virtual bool) bool) {
 	}
 }
 
+// off is how far the players of a link differ from its mean, in its spreads.
+func (m *model) off(theta []float64, l *link) float64 {
+	return (m.strength(theta, l.a) - m.strength(theta, l.b) - l.mean) / l.spread
+}
+
 // loss is the negative log likelihood.
 func (m *model) loss(theta []float64) float64 {
 	sum := 0.0
@@ -174,6 +193,10 @@ func (m *model) loss(theta []float64) float64 {
 				sum -= n * math.Log(max(p[i], 1e-300))
 			}
 		}
+	}
+	for i := range m.links {
+		x := m.off(theta, &m.links[i])
+		sum += x * x / 2
 	}
 	first, draw := theta[m.firstMove()]/firstMoveSpread, (theta[m.draw()]-drawMean)/drawSpread
 	return sum + first*first/2 + draw*draw/2
@@ -206,6 +229,22 @@ func (m *model) derive(grad, h, theta []float64) {
 				}
 				h[x*m.size+y] += n * cov
 			}
+		}
+	}
+	for i := range m.links {
+		l := &m.links[i]
+		g, c := m.off(theta, l)/l.spread, 1/(l.spread*l.spread)
+		a, b := m.slot[l.a], m.slot[l.b]
+		if a >= 0 {
+			grad[a] += g
+			h[a*m.size+a] += c
+		}
+		if b >= 0 {
+			grad[b] -= g
+			h[b*m.size+b] += c
+		}
+		if a >= 0 && b >= 0 {
+			h[min(a, b)*m.size+max(a, b)] -= c
 		}
 	}
 	first, draw := m.firstMove(), m.draw()
@@ -278,7 +317,8 @@ func (m *model) solve(guess []float64, end float64) ([]float64, error) {
 	return nil, errors.New("the fit does not converge")
 }
 
-// bootstrap returns the standard deviation of every parameter over refits with random weights of pairs.
+// bootstrap returns the standard deviation of every parameter over refits with random weights of pairs and random means
+// of links.
 func (m *model) bootstrap(theta []float64, o FitOptions) ([]float64, error) {
 	counts := make([][3]float64, len(m.cells))
 	for i := range m.cells {
@@ -295,6 +335,9 @@ func (m *model) bootstrap(theta []float64, o FitOptions) ([]float64, error) {
 		for i := range m.virtual {
 			m.virtual[i].count = [3]float64{won: halves[i], lost: halves[i]}
 		}
+		for i := range m.links {
+			m.links[i].mean = 0
+		}
 	}()
 	rng := rand.New(rand.NewPCG(o.Seed, 0x726174696e6773))
 	squares := make([]float64, m.size)
@@ -310,6 +353,9 @@ func (m *model) bootstrap(theta []float64, o FitOptions) ([]float64, error) {
 		}
 		for i := range m.virtual {
 			m.virtual[i].count = [3]float64{won: halves[i] * rng.ExpFloat64(), lost: halves[i] * rng.ExpFloat64()}
+		}
+		for i := range m.links {
+			m.links[i].mean = m.links[i].spread * rng.NormFloat64()
 		}
 		x, err := m.solve(theta, flatEnough)
 		if err != nil {

@@ -41,10 +41,21 @@ type FitOptions struct {
 	// Prior is the number of virtual games that each player has half won and half lost against those it met: it keeps the
 	// rating of a player finite that won or lost everything.
 	Prior float64 `yaml:"prior"`
+	// Links say which players are known to be of similar strength: they hold the ratings of nets together that follow each
+	// other in a run, as games of each alone hardly could (after Coulom's Whole-History Rating, 2008).
+	Links []Link `yaml:"links"`
 	// Resamples is the number of bootstrap samples behind the intervals.
 	Resamples int `yaml:"resamples"`
 	// Seed makes the resampling repeatable.
 	Seed uint64 `yaml:"seed"`
+}
+
+// Link is what is known of two players before any game: their ratings differ by a normal variable of mean 0 and standard
+// deviation Spread, in Elo. It counts when both have played.
+type Link struct {
+	A      string  `yaml:"a"`
+	B      string  `yaml:"b"`
+	Spread float64 `yaml:"spread"`
 }
 
 // DefaultFitOptions anchors "random" at 0.
@@ -57,6 +68,11 @@ func (o FitOptions) Validate() error {
 	var errs []error
 	if !(o.Prior > 0 && o.Prior <= 100) {
 		errs = append(errs, fmt.Errorf("prior: %v is not in (0, 100]", o.Prior))
+	}
+	for _, l := range o.Links {
+		if !(l.Spread >= 1 && l.Spread <= 1e5) || l.A == l.B {
+			errs = append(errs, fmt.Errorf("links: %q and %q differ by %v Elo", l.A, l.B, l.Spread))
+		}
 	}
 	if o.Resamples < 10 || o.Resamples > 100000 {
 		errs = append(errs, fmt.Errorf("resamples: %d is not in 10..100000", o.Resamples))
@@ -141,7 +157,7 @@ var ErrFit = errors.New("the games so far give no ratings")
 // Fit rates all players together by the Bradley-Terry model with draws (Davidson 1970) and an advantage of moving first
 // (Davidson and Beaver 1977): with strengths a (of the first player, the advantage included) and b, win : draw : loss =
 // a : nu sqrt(ab) : b. Elo is 400 log10 of the strength. Intervals come from a Bayesian bootstrap (Rubin 1981) over pairs
-// of games with one opening, in which the prior's virtual games have their random weights too.
+// of games with one opening, in which the prior's virtual games have their random weights too, and links random means.
 //
 // The result depends on the games as a set and on the options alone. No games give no ratings.
 func Fit(games []RatedGame, o FitOptions) (*Ratings, error) {
@@ -164,7 +180,7 @@ func Fit(games []RatedGame, o FitOptions) (*Ratings, error) {
 	if len(games) == 0 {
 		return r, nil
 	}
-	m := newModel(games, anchors, o.Prior)
+	m := newModel(games, anchors, o)
 	theta, err := m.solve(nil, flat)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFit, err)

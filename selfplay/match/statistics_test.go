@@ -259,6 +259,73 @@ func TestLopsidedResultsAreFitted(t *testing.T) {
 	}
 }
 
+// Nets that follow each other are rated closer to the truth when the fit knows that they do, and intervals stay honest.
+func TestLinksSteadyTheRatingsOfARun(t *testing.T) {
+	const nets, spread, pairs = 30, 40, 6
+	fits := 12
+	if *long {
+		fits = 300
+	}
+	rng := rand.New(rand.NewPCG(13, 14))
+	var wrong, linked float64
+	covered := 0
+	for i := range fits {
+		w := &world{elo: map[string]float64{"random": 0}, nu: 0.1, firstMove: 50, rng: rng}
+		names := []string{"random"}
+		o := DefaultFitOptions()
+		o.Resamples, o.Seed = 60, uint64(i)
+		elo := 300.0
+		for k := range nets {
+			name := fmt.Sprintf("step %02d", k)
+			if k > 0 {
+				o.Links = append(o.Links, Link{A: names[k], B: name, Spread: spread})
+			}
+			w.elo[name] = elo
+			elo += spread * rng.NormFloat64()
+			names = append(names, name)
+		}
+		games := w.tournament(names, pairs)
+		plain := o
+		plain.Links = nil
+		for _, c := range []struct {
+			o   FitOptions
+			sum *float64
+		}{{plain, &wrong}, {o, &linked}} {
+			r, err := Fit(games, c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, _ := r.Of(names[1])
+			for _, name := range names[2:] { // against the first net: the distance to random is another matter
+				p, _ := r.Of(name)
+				d := p.Elo - first.Elo - (w.elo[name] - w.elo[names[1]])
+				*c.sum += d * d
+				if c.sum == &linked && p.Low <= w.elo[name] && w.elo[name] <= p.High {
+					covered++
+				}
+			}
+		}
+	}
+	n := float64(fits * (nets - 1))
+	share := float64(covered) / n
+	t.Logf("root mean square error %.0f Elo without links, %.0f with; intervals cover %.1f %%", math.Sqrt(wrong/n), math.Sqrt(linked/n), 100*share)
+	if linked > 0.8*wrong {
+		t.Errorf("links help little: %.0f to %.0f Elo", math.Sqrt(wrong/n), math.Sqrt(linked/n))
+	}
+	low := 0.92
+	if !*long {
+		low = 0.8 // the nets of one run err together
+	}
+	if share < low {
+		t.Errorf("intervals cover the truth in %.1f %%", 100*share)
+	}
+	for _, l := range []Link{{"a", "a", 10}, {"a", "b", 0}, {"a", "b", math.NaN()}} {
+		if _, err := Fit(nil, FitOptions{Prior: 1, Resamples: 10, Links: []Link{l}}); err == nil {
+			t.Errorf("%+v is accepted", l)
+		}
+	}
+}
+
 func TestUnconnectedPlayersAreNamed(t *testing.T) {
 	w := &world{elo: map[string]float64{}, rng: rand.New(rand.NewPCG(9, 10))}
 	games := append(w.tournament([]string{"random", "a"}, 10), w.tournament([]string{"x", "y"}, 10)...)
