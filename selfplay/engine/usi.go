@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"kirin/rules"
 	"kirin/selfplay/protocol"
@@ -177,6 +178,9 @@ func (u *usiServer) position(f []string) error {
 	return nil
 }
 
+// fallbackTime is for a "go" of which no limit could be read.
+const fallbackTime = time.Second
+
 // goCommand starts a search.
 func (u *usiServer) goCommand(f []string) {
 	if u.searching() {
@@ -188,10 +192,12 @@ func (u *usiServer) goCommand(f []string) {
 		u.explain(fmt.Errorf("go: %w", err))
 		if mate {
 			u.out.line("checkmate notimplemented")
-		} else {
-			u.out.line("bestmove resign")
+			return
 		}
-		return
+		// A word that was not understood costs no game: the rest holds, and some time where that says nothing.
+		if limits.Infinite && !slices.Contains(f, "infinite") {
+			limits.Infinite, limits.MoveTime = false, fallbackTime
+		}
 	}
 	ctl := newControl(limits.Ponder)
 	u.mates = mate
@@ -332,8 +338,10 @@ func parseGo(f []string) (l protocol.Limits, mate bool, err error) {
 	timed := func(i int, d *millis) {
 		n, err := number(i)
 		errs = append(errs, err)
-		*d = millis(n)
-		l.Timed = true
+		if err == nil {
+			*d = millis(n)
+			l.Timed = true
+		}
 	}
 	var btime, wtime, binc, winc, byoyomi millis
 	for i := 0; i < len(f); i++ {
@@ -370,6 +378,9 @@ func parseGo(f []string) (l protocol.Limits, mate bool, err error) {
 		case "movetime", "nodes", "depth", "movestogo":
 			n, err := number(i + 1)
 			errs = append(errs, err)
+			if err != nil {
+				break
+			}
 			switch f[i] {
 			case "movetime":
 				l.MoveTime = millis(max(n, 1)).duration()

@@ -174,6 +174,10 @@ func TestUSIIsExactAboutWhatIsWrong(t *testing.T) {
 		if got := c.last("info string error"); !strings.Contains(got, want) {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
+		if strings.HasPrefix(line, "go ") { // it is played all the same
+			c.send("stop")
+			c.until("bestmove")
+		}
 	}
 	c.send("position startpos moves 3e3d")
 	c.send("position startpos moves 9z9z")
@@ -324,8 +328,25 @@ func TestGoWordsAreRead(t *testing.T) {
 		t.Errorf("mate: %+v, %v", l, err)
 	}
 	for _, text := range []string{"nodes", "nodes x", "byoyomi", "quickly"} {
-		if _, _, err := parseGo(strings.Fields(text)); err == nil {
-			t.Errorf("%q: no error", text)
+		if l, _, err := parseGo(strings.Fields(text)); err == nil || l.Nodes != 0 {
+			t.Errorf("%q: %+v, %v", text, l, err)
+		}
+	}
+}
+
+// A go that is not understood must not cost the game.
+func TestAGoThatIsNotUnderstoodIsPlayedAllTheSame(t *testing.T) {
+	c := serveUSIClient(t, testConfig("minishogi", time.Millisecond))
+	for _, text := range []string{"go nodes abc", "go quickly", "go nodes 20 colour blue", "go ponder nodes x"} {
+		c.send("position startpos")
+		c.send(text)
+		if strings.Contains(text, "ponder") {
+			c.send("ponderhit")
+		}
+		lines := c.until("bestmove")
+		best := lines[len(lines)-1]
+		if best == "bestmove resign" || !strings.Contains(strings.Join(lines, "\n"), "error: go: ") {
+			t.Errorf("%s: %q", text, lines)
 		}
 	}
 }
