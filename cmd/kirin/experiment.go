@@ -45,7 +45,9 @@ between marks that carry the experiment's name.
 Everything lies in one folder (runs/experiments/NAME, or --dir): stopped at any
 moment and started again, also in the middle of a run or a match, it goes on
 where it was. A configuration or seed that is added to FILE later adds its runs;
-a larger CPU budget lets the runs go on.
+a larger CPU budget lets the runs go on. Of a finished run only results/ and
+matches/ are needed: its own folder in runs/ may be deleted, and the rest carried
+to another machine that trains what is missing.
 
 The CPU time is that of play, training and storage; it does not matter for it
 what else the machine does. One run at a time uses all cores; with --jobs
@@ -71,7 +73,8 @@ several go side by side.`,
 // experiment is an experiment under way. Its folder:
 //
 //	runs/<configuration>-<seed>/          a run's folder, as kirin train makes it
-//	results/<configuration>-<seed>.json   what a finished run has come to
+//	results/<configuration>-<seed>.json   what a finished run has come to; .yaml: its
+//	                                      configuration, .safetensors: its net
 //	matches/<a>--<b>-<key>.jsonl          journals; the key covers nets and conditions
 //	ratings.json, experiment.json         the fit, and all that the page shows
 type experiment struct {
@@ -92,7 +95,9 @@ type experimentRun struct {
 	dir     string
 	sets    []string
 	cfg     *configs.Run
-	record  string        // file of the result
+	record  string        // file of the result, and with these endings ...
+	yaml    string        // of its configuration
+	net     string        // and of its net
 	used    time.Duration // CPU time so far
 	result  *runResult    // nil until it is finished
 	entrant *entrant      // nil until its net is opened
@@ -101,7 +106,6 @@ type experimentRun struct {
 // runResult is what a finished run has come to.
 type runResult struct {
 	Config    string  `json:"config"` // hash
-	Net       string  `json:"net"`    // file in the run's folder weights
 	Sum       string  `json:"sha256"`
 	Step      int     `json:"step"`
 	CPU       float64 `json:"cpu_seconds"`
@@ -172,7 +176,9 @@ func (x *experiment) plan() error {
 		for i, v := range x.Variants {
 			r := &experimentRun{of: i, seed: seed, name: fmt.Sprintf("%s/%d", v.Name, seed), sets: x.Settings(v, seed)}
 			file := fmt.Sprintf("%s-%d", v.Name, seed)
-			r.dir, r.record = filepath.Join(x.dir, "runs", file), filepath.Join(x.dir, "results", file+".json")
+			r.dir = filepath.Join(x.dir, "runs", file)
+			kept := filepath.Join(x.dir, "results", file)
+			r.record, r.yaml, r.net = kept+".json", kept+".yaml", kept+weightsSuffix
 			var err error
 			if r.cfg, err = configs.Load(x.Base, r.sets...); err != nil {
 				return err
@@ -195,8 +201,12 @@ func (x *experiment) plan() error {
 func (r *experimentRun) look(budget time.Duration) error {
 	dir := &runDir{dir: r.dir}
 	stored, err := configs.Read(dir.path("config.yaml"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	gone := errors.Is(err, fs.ErrNotExist)
+	if gone {
+		stored, err = configs.Read(r.yaml)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 	}
 	if err != nil {
 		return err
@@ -206,12 +216,14 @@ func (r *experimentRun) look(budget time.Duration) error {
 			return fmt.Errorf("%s was made with %s=%s, the experiment now asks for %s: use another name or --dir", r.dir, d.Key, d.Old, d.New)
 		}
 	}
-	all, err := dir.checkpoints()
-	if err != nil || len(all) == 0 {
-		return err
-	}
-	if s, err := dir.readLoop(all[0]); err == nil { // else the start will say what is wrong, and mend it
-		r.used = time.Duration(s.CPU * float64(time.Second))
+	if !gone {
+		all, err := dir.checkpoints()
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		if s, err := dir.readLoop(all[0]); err == nil { // else the start will say what is wrong, and mend it
+			r.used = time.Duration(s.CPU * float64(time.Second))
+		}
 	}
 	b, err := os.ReadFile(r.record)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -230,7 +242,7 @@ func (r *experimentRun) look(budget time.Duration) error {
 	if done.CPU > 1.25*budget.Seconds()+10 {
 		return fmt.Errorf("it has taken %s of CPU time already, more than the experiment's %s: use another --dir", span(time.Duration(done.CPU*float64(time.Second))), span(budget))
 	}
-	r.result = &done
+	r.result, r.used = &done, time.Duration(done.CPU*float64(time.Second))
 	return nil
 }
 
@@ -308,17 +320,38 @@ func (x *experiment) train(ctx context.Context) error {
 		if ctx.Err() != nil && r.used < x.CPU {
 			return ctx.Err()
 		}
-		net, err := dir.latest()
-		if err != nil {
+		if err := r.finish(dir, l); err != nil {
 			return fmt.Errorf("run %s: %w", r.name, err)
 		}
-		r.result = &runResult{
-			Config: dir.cfg.Hash(), Net: filepath.Base(dir.weightsFile(net.step)), Sum: net.sum, Step: l.state.Step, CPU: r.used.Seconds(),
-			Games: l.state.Games, Positions: l.state.Played, Samples: l.state.Samples, Version: version, Machine: machine(),
-		}
 		p.say("finished at step %d with %d games", l.state.Step, l.state.Games)
-		return writeRecord(r.record, r.result)
+		return nil
 	})
+}
+
+// finish keeps what the experiment needs of a run that has used up its budget;
+// the result is written last, and counts with the others only.
+func (r *experimentRun) finish(dir *runDir, l *learner) error {
+	net, err := dir.latest()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(r.record), 0o755); err != nil {
+		return err
+	}
+	for from, to := range map[string]string{dir.path("config.yaml"): r.yaml, dir.weightsFile(net.step): r.net} {
+		b, err := os.ReadFile(from)
+		if err == nil {
+			err = whole.WriteFile(to, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.result = &runResult{
+		Config: dir.cfg.Hash(), Sum: net.sum, Step: l.state.Step, CPU: r.used.Seconds(),
+		Games: l.state.Games, Positions: l.state.Played, Samples: l.state.Samples, Version: version, Machine: machine(),
+	}
+	return writeRecord(r.record, r.result)
 }
 
 // writeRecord writes a value as JSON, whole or not at all.

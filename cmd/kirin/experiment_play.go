@@ -91,15 +91,14 @@ func (x *experiment) open(r *experimentRun) (*entrant, error) {
 	if r.entrant != nil {
 		return r.entrant, nil
 	}
-	file := filepath.Join(r.dir, "weights", r.result.Net)
-	w, err := network.ReadWeights(file)
+	w, err := network.ReadWeights(r.net)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", r.name, err)
 	}
 	if sum, err := w.Sum(); err != nil || sum != r.result.Sum {
-		return nil, fmt.Errorf("run %s: %s is not the net with which the run ended (%s)", r.name, file, r.record)
+		return nil, fmt.Errorf("run %s: %s is not the net with which the run ended (%s)", r.name, r.net, r.record)
 	}
-	newEval, err := evaluators(w, x.variant, kernel.Best(), file)
+	newEval, err := evaluators(w, x.variant, kernel.Best(), r.net)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", r.name, err)
 	}

@@ -92,6 +92,14 @@ func TestAnExperimentThatIsKilledGoesOnAndWritesItsTable(t *testing.T) {
 	if out := mustRun(t, append(args, "--dry-run")...); strings.Count(out, "finished") != 4 || !strings.Contains(out, "0s of CPU time to train") {
 		t.Errorf("plan: %s", out)
 	}
+	// Of finished runs their own folders are not needed any more.
+	if err := os.RemoveAll(filepath.Join(dir, "x", "runs")); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, args...)
+	if again, err := os.ReadFile(page); err != nil || string(again) != string(text) {
+		t.Errorf("without the runs' folders the page is another (%v)", err)
+	}
 	// A configuration that changes under its name is refused, one that is added is trained.
 	writeExperiment(t, dir, strings.Replace(tinyExperiment, "1x32", "1x48", 1))
 	if status, _, errs := kirin(t, args...); status == 0 || !strings.Contains(errs, "net.spec=1x32, the experiment now asks for 1x48") {
