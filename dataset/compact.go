@@ -49,12 +49,7 @@ const answerHeader = 5
 // compact replays g on pos, which it overwrites, and packs it. The game is refused if a move or target is illegal, if it
 // goes on after its end, or if its result contradicts the board.
 func compact(g *Game, start, pos *rules.Position, scratch *compactScratch) (*CompactGame, error) {
-	c := &CompactGame{
-		start: start, id: g.ID, number: g.Number, step: g.Step, outcome: g.Outcome, truncated: g.Truncated,
-		moves:   make([]rules.Move, len(g.Plies)),
-		samples: make([]sampleRef, 0, g.Positions()),
-	}
-	data, keys := scratch.data[:0], scratch.keys[:0]
+	moves, samples, data, keys := scratch.moves[:0], scratch.samples[:0], scratch.data[:0], scratch.keys[:0]
 	pos.CopyFrom(start)
 	r := &scratch.r
 	r.pos, r.v = pos, pos.Variant()
@@ -65,7 +60,7 @@ func compact(g *Game, start, pos *rules.Position, scratch *compactScratch) (*Com
 			return nil, err
 		}
 		if len(p.Target) > 0 {
-			c.samples = append(c.samples, sampleRef{uint32(i), uint32(len(data))})
+			samples = append(samples, sampleRef{uint32(i), uint32(len(data))})
 			if key := pos.Key(); (repeats{}).looksAt(key) {
 				keys = append(keys, key)
 			}
@@ -77,13 +72,19 @@ func compact(g *Game, start, pos *rules.Position, scratch *compactScratch) (*Com
 		if r.find(p.Move, 0) < 0 {
 			return nil, fmt.Errorf("%w: ply %d: %s: %w", ErrDamaged, i+1, describe(pos, p.Move), rules.ErrIllegalMove)
 		}
-		c.moves[i] = p.Move
+		moves = append(moves, p.Move)
 		r.do(p.Move)
 	}
-	scratch.data, scratch.keys = data, keys
-	c.data = append(make([]byte, 0, len(data)), data...)
-	c.keys = append(make([]uint64, 0, len(keys)), keys...)
-	return c, r.finish(g)
+	scratch.moves, scratch.samples, scratch.data, scratch.keys = moves, samples, data, keys
+	if err := r.finish(g); err != nil {
+		return nil, err
+	}
+	c := &scratch.gameArena.take(1)[0]
+	*c = CompactGame{
+		start: start, id: g.ID, number: g.Number, step: g.Step, outcome: g.Outcome, truncated: g.Truncated,
+		moves: scratch.moveArena.keep(moves), samples: scratch.sampleArena.keep(samples), data: scratch.dataArena.keep(data), keys: scratch.keyArena.keep(keys),
+	}
+	return c, nil
 }
 
 // checkOutcome compares the result that a game states with what the rules say of its last position.
@@ -104,12 +105,20 @@ func checkOutcome(g *Game, board rules.Outcome) error {
 	return wrongResult("the result is %v, but on the board it is %v", g.Outcome, board)
 }
 
-// compactScratch holds buffers from game to game.
+// compactScratch holds buffers from game to game, and the memory of the games.
 type compactScratch struct {
 	r       replayer
+	moves   []rules.Move
+	samples []sampleRef
 	data    []byte
 	keys    []uint64
 	weights []uint16 // by index of a legal move
+
+	gameArena   arena[CompactGame]
+	moveArena   arena[rules.Move]
+	sampleArena arena[sampleRef]
+	dataArena   arena[byte]
+	keyArena    arena[uint64]
 }
 
 var errTwice = errors.New("the target holds a move twice")
@@ -149,7 +158,7 @@ func (s *compactScratch) appendAnswer(data []byte, p *Ply) ([]byte, error) {
 
 // bytes is the memory that the game takes.
 func (c *CompactGame) bytes() int64 {
-	n := int64(unsafe.Sizeof(*c)) + int64(cap(c.moves))*4 + int64(cap(c.samples))*8 + int64(cap(c.data)) + int64(cap(c.keys))*bytesPerKey
+	n := int64(unsafe.Sizeof(*c)) + int64(len(c.moves))*4 + int64(len(c.samples))*8 + int64(len(c.data)) + int64(len(c.keys))*bytesPerKey
 	if c.ownStart {
 		n += int64(unsafe.Sizeof(*c.start))
 	}
