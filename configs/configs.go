@@ -79,9 +79,9 @@ type Loop struct {
 	CheckpointSteps int `yaml:"checkpoint_steps"`
 	// KeepCheckpoints is how many old checkpoints stay.
 	KeepCheckpoints int `yaml:"keep_checkpoints"`
-	// KeepWeights is how many nets there may be. One more, and every second one of
-	// the older half goes, so that their number swings between three quarters of
-	// this and all of it; the first and the newest always stay.
+	// KeepWeights is how many nets there may be. With each one more another goes, so
+	// that those that stay are spread evenly over the run; the first and the newest
+	// quarter always stay.
 	KeepWeights int `yaml:"keep_weights"`
 	// LockstepGames and LockstepSteps are one generation of the lockstep schedule.
 	LockstepGames int `yaml:"lockstep_games"`

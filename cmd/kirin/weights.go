@@ -126,16 +126,33 @@ func netFile(text string) (string, error) {
 	return "", fmt.Errorf("net %q: the run holds no weights of step %d (it has %d nets from step %d to %d)", text, step, len(all), all[0], all[len(all)-1])
 }
 
-// thinWeights removes nets in excess of keep: the older half loses every
-// second one, the first and the newest always stay.
+// thinWeights removes nets in excess of keep.
 func (r *runDir) thinWeights(keep int) error {
 	all, err := steps(r.path("weights"), weightsSuffix)
-	if err != nil || len(all) <= keep {
+	if err != nil {
 		return err
 	}
 	var faults error
-	for i := 1; i < len(all)/2; i += 2 {
-		faults = errors.Join(faults, os.Remove(r.weightsFile(all[i])))
+	for _, step := range thinned(all, keep) {
+		faults = errors.Join(faults, os.Remove(r.weightsFile(step)))
 	}
 	return faults
+}
+
+// thinned lists which of some ascending steps to give up so that keep are left:
+// those that lie closest between their neighbours, so that what stays is spread
+// evenly over the run. The first and the newest quarter of keep stay.
+func thinned(all []int, keep int) (out []int) {
+	all = slices.Clone(all)
+	for len(all) > max(keep, 2) {
+		closest := 1
+		for i := 2; i < len(all)-max(keep/4, 1); i++ {
+			if all[i+1]-all[i-1] < all[closest+1]-all[closest-1] {
+				closest = i
+			}
+		}
+		out = append(out, all[closest])
+		all = slices.Delete(all, closest, closest+1)
+	}
+	return out
 }
