@@ -267,19 +267,28 @@ func (t *rater) playPair(ctx context.Context, step int) error {
 	return errors.Join(t.write(journal.Bytes()), t.refit(false))
 }
 
-// opponent chooses among the anchors and the earlier rated nets.
+// opponent chooses among the anchors and the earlier rated nets. A net that has no
+// rating yet is taken to be as good as the last one before it.
 func (t *rater) opponent(step int) string {
 	names := append([]string(nil), anchors...)
 	elos := []float64{0, t.elo("material", 200)}
+	before, self := -1, elos[1]
 	for _, p := range t.ratings.Players {
-		if n, ok := netStep(p.Name); ok && n < step && !t.faults[n] {
-			if _, err := os.Stat(t.run.weightsFile(n)); err == nil {
-				names, elos = append(names, p.Name), append(elos, p.Elo)
-			}
+		n, ok := netStep(p.Name)
+		if !ok || n >= step {
+			continue
+		}
+		if n > before {
+			before, self = n, p.Elo
+		}
+		if t.faults[n] {
+			continue
+		}
+		if _, err := os.Stat(t.run.weightsFile(n)); err == nil {
+			names, elos = append(names, p.Name), append(elos, p.Elo)
 		}
 	}
-	self := t.elo(netName(step), elos[len(elos)-1])
-	return names[match.ChooseOpponent(t.rng, self, elos)]
+	return names[match.ChooseOpponent(t.rng, t.elo(netName(step), self), elos)]
 }
 
 func (t *rater) elo(name string, otherwise float64) float64 {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,6 +109,35 @@ func TestRatingGamesForWhichThereIsNoRoomAreWrittenLater(t *testing.T) {
 	}
 	if err := rt.write([]byte("x\n")); err == nil {
 		t.Error("no error of a file that is closed")
+	}
+}
+
+// The first games of a net tell most if they are against nets like the one before it.
+func TestANetWithoutARatingMeetsItsLike(t *testing.T) {
+	r := &runDir{dir: t.TempDir()}
+	if err := os.Mkdir(r.path("weights"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	rt := &rater{run: r, rng: rand.New(rand.NewPCG(1, 2)), faults: map[int]bool{1500: true}, ratings: &match.Ratings{}}
+	for _, c := range []struct {
+		step int
+		elo  float64
+	}{{2000, 1000}, {1500, 950}, {1000, 900}, {3000, 100}, {0, 50}} { // the best first, as a fit has them; 3000 comes later
+		if err := os.WriteFile(r.weightsFile(c.step), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		rt.ratings.Players = append(rt.ratings.Players, match.Rating{Name: netName(c.step), Elo: c.elo})
+	}
+	met := map[string]int{}
+	for range 1000 {
+		met[rt.opponent(2500)]++
+	}
+	if met[netName(1000)]+met[netName(2000)] < 900 || met[netName(1500)]+met[netName(3000)] > 0 {
+		t.Errorf("it meets %v", met)
+	}
+	rt.ratings = &match.Ratings{}
+	if name := rt.opponent(0); name != "random" && name != "material" {
+		t.Errorf("the first net meets %s", name)
 	}
 }
 
