@@ -200,10 +200,12 @@ func (x *experiment) plan() error {
 // look finds out how far a run is.
 func (r *experimentRun) look(budget time.Duration) error {
 	dir := &runDir{dir: r.dir}
-	stored, err := configs.Read(dir.path("config.yaml"))
+	file := dir.path("config.yaml")
+	stored, err := configs.Read(file)
 	gone := errors.Is(err, fs.ErrNotExist)
 	if gone {
-		stored, err = configs.Read(r.yaml)
+		file = r.yaml
+		stored, err = configs.Read(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -213,7 +215,7 @@ func (r *experimentRun) look(budget time.Duration) error {
 	}
 	for _, d := range configs.Diff(stored, r.cfg) {
 		if !d.Changeable {
-			return fmt.Errorf("%s was made with %s=%s, the experiment now asks for %s: use another name or --dir", r.dir, d.Key, d.Old, d.New)
+			return fmt.Errorf("%s was made with %s=%s, the experiment now asks for %s: use another name or --dir", file, d.Key, d.Old, d.New)
 		}
 	}
 	if !gone {
